@@ -1,0 +1,47 @@
+# Two commands do everything: `make demo` and `make test`. Each makes .venv itself, from the lock, with hashes.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: demo test lint bench bench-peers lock lock-check extras clean
+
+demo: $(STAMP)
+	$(BIN)/slash-agent demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal tests
+
+lint: $(STAMP)
+	$(BIN)/ruff check bot tests benchmarks
+	$(BIN)/ruff format --check bot tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+bench-peers: $(STAMP)
+	$(BIN)/python -m benchmarks.peers
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("slash-agent needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if not (3, 11) <= sys.version_info[:2] <= (3, 14) else 0'
+	@echo "Installing into $(VENV) from requirements.lock, once; this takes a minute or so."
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q -x sample bot
+	@touch $@
+
+# Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium.
+extras:
+	bash .ci/extras
+
+lock: $(STAMP)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --only-binary :all: --all-extras pyproject.toml -o requirements.lock
+
+lock-check: $(STAMP)
+	$(BIN)/python .ci/lock_check.py
+
+clean:
+	rm -rf $(VENV) .cache build dist *.egg-info

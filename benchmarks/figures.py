@@ -1,0 +1,263 @@
+"""The figures that issue after issue is held to: how each is measured, and what it must reach."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from benchmarks.memory import Peak
+from benchmarks.pairs import measure_pairs
+from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
+from benchmarks.subject import NEEDLE, large_checkout, small_repository
+from benchmarks.table import Row
+from bot.contracts.cancel import CancelToken
+from bot.sandbox.choose import choose
+from bot.workshop.client.workshop import Answer, Workshop
+
+FIRST_REQUEST_RATIO = 1.25
+TURN_MS = 5.0
+GROWTH_RATIO = 1.5
+MEMORY_MIB = 50.0
+VERSION_MS = 100.0
+REQUEST_BYTES = 10_000
+SEARCH_MS = {50_000: 300.0, 300_000: 1500.0}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured. Turns around `early` are held against turns around `late`, `spread` to each side."""
+
+    runs: int = 11
+    turns: int = 50
+    early: int = 10
+    late: int = 200
+    spread: int = 4
+    trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
+    """Files of the target to files that are really made."""
+
+
+@dataclass
+class Bench:
+    """Everything a figure needs: a folder of its own, the small repositories, the requests for the bare program."""
+
+    scale: Scale
+    folder: Path
+    say: Callable[[str], None]
+    _repositories: dict[bool, Path] = field(default_factory=dict)
+    _requests: dict[str, Path] = field(default_factory=dict)
+
+    def repository(self, *, many_turns: bool = False) -> Path:
+        if many_turns not in self._repositories:
+            name = "many-turns" if many_turns else "small"
+            self._repositories[many_turns] = small_repository(self.folder / name, many_turns=many_turns)
+        return self._repositories[many_turns]
+
+    def request(self, vendor: str) -> Path:
+        if vendor not in self._requests:
+            self._requests[vendor] = keep_request(vendor, self.repository(), self.folder)
+        return self._requests[vendor]
+
+    def both(self, vendor: str) -> tuple[Program, Program]:
+        repository = self.repository()
+        return ours(vendor, repository), bare(vendor, repository, self.request(vendor))
+
+
+def first_request(bench: Bench) -> Iterator[Row]:
+    """Process start to the first request's arrival, against the bare program that sends the same one."""
+    for vendor in VENDORS:
+        bench.say(f"first request, {vendor}")
+        our, plain = bench.both(vendor)
+        pairs = measure_pairs(_first_request, our, plain, bench.scale.runs)
+        yield Row(
+            f"first request, {vendor}",
+            _ms(pairs.our_median),
+            f"bare script {_ms(pairs.their_median)}",
+            _times(pairs.ratio),
+            f"at most {FIRST_REQUEST_RATIO} ×",
+            pairs.ratio <= FIRST_REQUEST_RATIO,
+        )
+
+
+def turn(bench: Bench) -> Iterator[Row]:
+    """End of an answer to the next request, one sandboxed `echo hi` between; the bare loop has no sandbox."""
+    for vendor in VENDORS:
+        bench.say(f"turn, {vendor}")
+        our, plain = bench.both(vendor)
+        measure = partial(_turn, turns=bench.scale.turns)
+        pairs = measure_pairs(measure, our, plain, max(1, bench.scale.runs // 2))
+        yield Row(
+            f"turn with one command, {vendor}",
+            _ms(pairs.our_median, 1),
+            f"bare loop {_ms(pairs.their_median, 1)}",
+            _times(pairs.ratio),
+            f"at most {TURN_MS:g} ms",
+            pairs.our_median <= TURN_MS,
+        )
+
+
+def growth(bench: Bench) -> Iterator[Row]:
+    """The turns around the 200th against those around the 10th of the same session."""
+    scale = bench.scale
+    for vendor in VENDORS:
+        early: list[float] = []
+        late: list[float] = []
+        ratios: list[float] = []
+        for _ in range(max(1, scale.runs // 3)):
+            bench.say(f"growth, {vendor}")
+            turns = hold(ours(vendor, bench.repository(many_turns=True)), scale.late + scale.spread).turns
+            early.append(median(_around(turns, scale.early, scale.spread)))
+            late.append(median(_around(turns, scale.late, scale.spread)))
+            ratios.append(late[-1] / early[-1])
+        ratio = median(ratios)
+        yield Row(
+            f"turn {scale.late}, {vendor}",
+            _ms(median(late), 1),
+            f"turn {scale.early} {_ms(median(early), 1)}",
+            _times(ratio),
+            f"at most {GROWTH_RATIO} ×",
+            ratio <= GROWTH_RATIO,
+        )
+
+
+def memory(bench: Bench) -> Iterator[Row]:
+    """The most memory at once over a session: supervisor, tool host and sandbox; commands left out."""
+    for vendor in VENDORS:
+        bench.say(f"memory, {vendor}")
+        our, plain = bench.both(vendor)
+        measure = partial(_peak, turns=bench.scale.turns)
+        pairs = measure_pairs(measure, our, plain, max(1, bench.scale.runs // 3))
+        yield Row(
+            f"peak memory, {vendor}",
+            f"{pairs.our_median:.0f} MiB",
+            f"bare script {pairs.their_median:.0f} MiB",
+            f"+{pairs.difference:.0f} MiB",
+            f"at most +{MEMORY_MIB:g} MiB",
+            pairs.difference <= MEMORY_MIB,
+        )
+
+
+def version(bench: Bench) -> Iterator[Row]:
+    """What the command line costs before it does anything."""
+    bench.say("version")
+    command = str(Path(sys.executable).with_name("slash-agent"))
+    measure = partial(_duration, folder=bench.folder)
+    bare_python = [sys.executable, "-c", "pass"]
+    pairs = measure_pairs(measure, [command, "--version"], bare_python, bench.scale.runs)
+    yield Row(
+        "slash-agent --version",
+        _ms(pairs.our_median),
+        f"python -c pass {_ms(pairs.their_median)}",
+        f"+{_ms(pairs.difference)}",
+        f"at most +{VERSION_MS:g} ms",
+        pairs.difference <= VERSION_MS,
+    )
+
+
+def request_size(bench: Bench) -> Iterator[Row]:
+    """Bytes of the first request's body, all tools in it."""
+    for vendor in VENDORS:
+        bench.say(f"request size, {vendor}")
+        size = bench.request(vendor).stat().st_size
+        yield Row(
+            f"first request's size, {vendor}",
+            f"{size:,} bytes",
+            "",
+            "",
+            f"at most {REQUEST_BYTES:,}",
+            size <= REQUEST_BYTES,
+        )
+
+
+def search(bench: Bench) -> Iterator[Row]:
+    """`grep` and `glob` that find nothing, through the sandboxed tool host; what is ignored would match."""
+    calls = {"grep": {"pattern": NEEDLE}, "glob": {"pattern": "**/part_*.txt"}}
+    for size, target in SEARCH_MS.items():
+        files = bench.scale.trees[size]
+        bench.say(f"search, making {files} files")
+        with _workshop(bench.folder / f"tree-{files}", files) as workshop:
+            for tool, arguments in calls.items():
+                bench.say(f"search, {tool} in {files} files")
+                took = [_search(workshop, tool, arguments) for _ in range(bench.scale.runs + 1)][1:]
+                yield Row(
+                    f"{tool}, {files:,} files",
+                    _ms(median(took)),
+                    "",
+                    "",
+                    f"at most {target:g} ms",
+                    median(took) <= target,
+                )
+
+
+FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
+    "first-request": first_request,
+    "turn": turn,
+    "growth": growth,
+    "memory": memory,
+    "version": version,
+    "request-size": request_size,
+    "search": search,
+}
+
+
+@contextmanager
+def _workshop(folder: Path, files: int) -> Iterator[Workshop]:
+    tree = large_checkout(folder, files).tree
+    own = folder / "workshop"
+    own.mkdir()
+    with Workshop.start(
+        choose("auto"), tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True)
+    ) as workshop:
+        yield workshop
+
+
+def _search(workshop: Workshop, tool: str, arguments: Mapping[str, str]) -> float:
+    started = time.monotonic()
+    outcome = workshop.call(tool, arguments, CancelToken())
+    took = (time.monotonic() - started) * 1000
+    if outcome.is_error or outcome.metadata.get("matches") != 0:
+        raise RuntimeError(f"{tool} should have found nothing: {outcome.content[:300]}")
+    return took
+
+
+def _first_request(program: Program) -> float:
+    return hold(program, 0).first_request
+
+
+def _turn(program: Program, turns: int) -> float:
+    return median(hold(program, turns).turns)
+
+
+def _peak(program: Program, turns: int) -> float:
+    peak = Peak()
+    hold(program, turns, peak.watch)
+    return peak.mib
+
+
+def _around(turns: tuple[float, ...], middle: int, spread: int) -> tuple[float, ...]:
+    """`middle` counts from 1."""
+    return turns[max(0, middle - 1 - spread) : middle + spread]
+
+
+def _duration(argv: list[str], folder: Path) -> float:
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        environment = clean_environment(Path(home))
+        started = time.monotonic()
+        subprocess.run(argv, env=environment, stdout=subprocess.DEVNULL, check=True)
+        return (time.monotonic() - started) * 1000
+
+
+def _ms(value: float, digits: int = 0) -> str:
+    return f"{value:.{digits}f} ms"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f} ×"

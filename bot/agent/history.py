@@ -1,0 +1,106 @@
+"""The conversation so far: it only grows, at its end, and cannot be sent while a call is unanswered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import overload
+
+from bot.contracts.messages import Message, Part, Text, ToolCall, ToolResult
+
+
+class HistoryError(Exception):
+    """A call would go unanswered, or be answered twice or out of order: a bug of ours, never the model's."""
+
+
+class History:
+    """Messages, checked as they are added (S-010, S-053) at a cost that does not grow with their number."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._open: tuple[ToolCall, ...] = ()
+        self._ids: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the last message that wait for their results."""
+        return self._open
+
+    def add_user(self, text: str) -> None:
+        self._refuse_open("a user message")
+        self._messages.append(Message("user", (Text(text),)))
+
+    def add_assistant(self, message: Message, turn: int) -> Message:
+        """Add the model's message and return it as kept. An empty message is not kept.
+
+        A call whose id is empty or was used before gets a new one, since vendors refuse two calls of one id.
+        """
+        self._refuse_open("an assistant message")
+        if not message.parts:
+            return message
+        kept = self._with_unique_ids(message, turn)
+        self._messages.append(kept)
+        self._open = kept.calls
+        return kept
+
+    def add_results(self, results: Sequence[ToolResult]) -> None:
+        """Add the one message that answers every open call, in the order of the calls."""
+        wanted, given = [call.id for call in self._open], [result.call_id for result in results]
+        if not wanted or wanted != given:
+            raise HistoryError(f"the calls {wanted} were answered by {given}")
+        self._messages.append(Message("tool", tuple(results)))
+        self._open = ()
+
+    def view(self) -> Sequence[Message]:
+        """The messages of one request. Costs nothing, and does not change when the history grows."""
+        self._refuse_open("a request")
+        return _View(self._messages, len(self._messages))
+
+    def _refuse_open(self, what: str) -> None:
+        if self._open:
+            raise HistoryError(
+                f"{what} came while the calls {[call.id for call in self._open]} wait for results"
+            )
+
+    def _with_unique_ids(self, message: Message, turn: int) -> Message:
+        parts: list[Part] = []
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                if not part.id or part.id in self._ids:
+                    part = replace(part, id=f"call_{turn}_{place}")
+                self._ids.add(part.id)
+            parts.append(part)
+        return replace(message, parts=tuple(parts))
+
+
+class _View(Sequence[Message]):
+    """The first `length` messages of a list that only grows."""
+
+    __slots__ = ("_length", "_messages")
+
+    def __init__(self, messages: list[Message], length: int) -> None:
+        self._messages = messages
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Message]:
+        return islice(self._messages, self._length)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        if isinstance(index, slice):
+            return [self._messages[i] for i in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._messages[index + self._length if index < 0 else index]

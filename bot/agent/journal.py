@@ -1,0 +1,195 @@
+"""Writes journals: JSON Lines, append-only, one system call a line, redacted before it is written.
+
+A killed process loses at most the deltas of the last tenth of a second (see `bot/agent/receive.py`), since
+each line goes to the kernel as it happens. Only `close` asks for the disk itself: that costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from bot.agent.journal_file import JournalFile, JournalLine, parse_journal, read_journal
+from bot.contracts.errors import AgentError
+from bot.contracts.journal import PARTS, RECORDS, FileVersion, Header, Record
+from bot.contracts.tools import FileChange
+
+__all__ = [
+    "Journal",
+    "JournalError",
+    "JournalFile",
+    "JournalLine",
+    "file_version",
+    "parse_journal",
+    "read_journal",
+]
+
+_MAX_DEPTH = 40
+_TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls in tags.items()}
+
+
+class JournalError(AgentError):
+    """The journal cannot be written: a full disk, a folder that is gone."""
+
+
+class Journal:
+    """One run's journal, open for appending. Thread-safe.
+
+    The first write that fails raises `JournalError`; from then on writes do nothing and `failure` says why,
+    so that what ends the run does not stumble over the same full disk again. What was written stays readable.
+    """
+
+    def __init__(
+        self, path: Path, redact: Callable[[str], str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.path = path
+        self.failure = ""
+        self._clock = clock
+        self._opened = clock()
+        self._lock = threading.Lock()
+        self._encoder = _Encoder(redact)
+        self._empty = True
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise JournalError(f"The journal {path} cannot be created: {error.strerror}.") from error
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def write(self, record: Record) -> None:
+        """Append one line. The first must be the `Header`."""
+        with self._lock:
+            if self.failure:
+                return
+            if self._fd < 0 or self._empty != isinstance(record, Header):
+                raise ValueError(
+                    f"{type(record).__name__}: a journal is one header, then other lines, then closed"
+                )
+            self._empty = False
+            self._append(self._encoder.line(record, self._clock() - self._opened))
+
+    def close(self) -> None:
+        """Bring everything to the disk. Further calls do nothing."""
+        with self._lock:
+            if self._fd < 0:
+                return
+            fd, self._fd = self._fd, -1
+            try:
+                os.fsync(fd)
+            except OSError as error:
+                self.failure = self.failure or f"The journal {self.path} cannot be kept: {error.strerror}."
+            finally:
+                os.close(fd)
+
+    def _append(self, line: bytes) -> None:
+        try:
+            written = os.write(self._fd, line)
+            while written < len(line):
+                written += os.write(self._fd, line[written:])
+        except OSError as error:
+            self.failure = f"The journal {self.path} cannot be written: {error.strerror}."
+            raise JournalError(self.failure) from error
+
+
+class _Encoder:
+    """Turns records into lines. Redacts string by string, never the serialised text, so a line stays JSON."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
+        self._masked = False
+        self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
+
+    def line(self, record: Record, at: float) -> bytes:
+        self._masked = False
+        plain = {"type": _TAGS[type(record)], "at": round(at, 4), **self._object(record, 0)}
+        if self._masked:
+            plain["masked"] = True
+        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        # A lone surrogate is no text; it becomes a question mark, since readers of JSON refuse it.
+        return text.encode("utf-8", "replace") + b"\n"
+
+    def _plain(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is str:
+            return self._text(value)
+        if value is None or kind is int or kind is bool:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else str(value)
+        if depth > _MAX_DEPTH:
+            return "(nested too deeply to keep)"
+        if kind is tuple or kind is list:
+            return [self._plain(item, depth + 1) for item in value]
+        if kind is bytes:
+            return self._content(value)
+        if isinstance(value, Mapping):
+            return {self._text(str(key)): self._plain(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, Enum):
+            return value.value
+        tag = _TAGS.get(kind)
+        plain = self._object(value, depth + 1)
+        return plain if tag is None else {"type": tag, **plain}
+
+    def _object(self, value: Any, depth: int) -> dict[str, Any]:
+        known = self._fields.get(type(value))
+        if known is None:
+            known = self._fields[type(value)] = _fields_of(type(value))
+        plain: dict[str, Any] = {}
+        for name, default in known:
+            item = getattr(value, name)
+            if item is not default and item != default:
+                plain[name] = self._plain(item, depth)
+        return plain
+
+    def _text(self, text: str) -> str:
+        redacted = self._redact(text) if text else text
+        if redacted != text:
+            self._masked = True
+        return redacted
+
+    def _content(self, content: bytes) -> dict[str, str]:
+        text = self._text(content.decode("utf-8", "surrogateescape"))
+        data = text.encode("utf-8", "surrogateescape")
+        try:
+            return {"text": data.decode("utf-8")}
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
+    if issubclass(kind, tuple):
+        defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
+        return tuple((name, defaults.get(name, MISSING)) for name in getattr(kind, "_fields", ()))
+    return tuple(
+        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
+        for item in fields(kind)
+    )
+
+
+def file_version(change: FileChange, before: bytes | None) -> FileVersion:
+    """What a scan saw of one file, joined with the bytes it had before, where somebody has them."""
+    return FileVersion(
+        path=change.path,
+        before=change.before,
+        after=change.after,
+        mode=change.mode,
+        before_content=before,
+        content=change.content,
+        oversize=change.oversize,
+        link=change.link,
+    )

@@ -1,0 +1,176 @@
+"""Reads journals: tolerant of a last line that a killed run left half written, strict about everything else.
+
+A journal comes from another job or another machine, so every line is validated before anybody uses it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from bot.contracts.errors import UsageError
+from bot.contracts.events import Complete
+from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, Header, Record, Response
+from bot.contracts.messages import Finish, Message
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+MAX_JOURNAL = 512 * 1024 * 1024
+
+R = TypeVar("R")
+
+
+class JournalLine(NamedTuple):
+    """One line after the header. `at` is in seconds since the journal was opened; `number` counts from 1."""
+
+    number: int
+    at: float
+    masked: bool
+    record: Record
+
+
+class JournalFile(NamedTuple):
+    """A journal as read. `cut` is a sentence when the last line is not whole, else empty."""
+
+    header: Header
+    lines: tuple[JournalLine, ...]
+    cut: str = ""
+
+    def records(self, kind: type[R]) -> Iterator[R]:
+        """The records of one type, in order."""
+        return (line.record for line in self.lines if isinstance(line.record, kind))
+
+    def responses(self) -> tuple[Complete, ...]:
+        """The model's whole responses, ready for the replay provider."""
+        return tuple(
+            Complete(Message("assistant", item.parts), Finish(item.finish), item.raw_reason, item.usage)
+            for item in self.records(Response)
+        )
+
+
+def read_journal(path: Path) -> JournalFile:
+    """Read a journal, also one whose run was killed. Raises `UsageError` for anything that is not one."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_JOURNAL + 1)
+    except OSError as error:
+        raise UsageError(f"The journal {path} cannot be read: {error.strerror}.") from error
+    return parse_journal(data, str(path))
+
+
+def parse_journal(data: bytes, name: str) -> JournalFile:
+    """`read_journal` for bytes that somebody else read; `name` is for messages."""
+    if len(data) > MAX_JOURNAL:
+        raise UsageError(f"{name} is over {MAX_JOURNAL} bytes; a journal is never that large.")
+    rows = data.split(b"\n")
+    whole, last = rows[:-1], rows[-1]
+    reader = _Reader(name)
+    lines = [reader.line(number, row) for number, row in enumerate(whole, start=1)]
+    cut = ""
+    if last:
+        try:
+            lines.append(reader.line(len(rows), last))
+        except UsageError:
+            cut = f"The last line of {name} is cut off: the run was killed while it wrote line {len(rows)}."
+    if not lines:
+        raise UsageError(f"{name} holds no journal: it has no whole line.")
+    header = lines[0].record
+    assert isinstance(header, Header)
+    return JournalFile(header, tuple(lines[1:]), cut)
+
+
+class _Reader:
+    """Checks line after line. Imports pydantic when it is made, so that writing a journal does not."""
+
+    def __init__(self, name: str) -> None:
+        from pydantic import TypeAdapter
+
+        self._name = name
+        self._make: Callable[[type], TypeAdapter[Any]] = TypeAdapter
+        self._adapters: dict[type, TypeAdapter[Any]] = {}
+
+    def line(self, number: int, row: bytes) -> JournalLine:
+        where = f"{self._name}, line {number}"
+        try:
+            plain = json.loads(row)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{where} is not JSON.") from error
+        kind = RECORDS.get(str(plain.pop("type", ""))) if isinstance(plain, dict) else None
+        if kind is None or (number == 1) != (kind is Header):
+            raise UsageError(
+                f"{where} is not a line of a journal." if number > 1 else f"{where} is no header."
+            )
+        if kind is Header:
+            _refuse_newer(plain, self._name)
+        at, masked = plain.pop("at", 0.0), plain.pop("masked", False)
+        if not isinstance(at, float | int) or not isinstance(masked, bool):
+            raise UsageError(f"{where} is not a line of a journal.")
+        try:
+            record = self._validate(kind, self._decode(plain))
+        except ValueError as error:
+            raise UsageError(f"{where}: {_first_sentence(error)}.") from error
+        return JournalLine(number, float(at), masked, record)
+
+    def _validate(self, kind: type[R], value: Any) -> R:
+        adapter = self._adapters.get(kind)
+        if adapter is None:
+            adapter = self._adapters[kind] = self._make(kind)
+        checked: R = adapter.validate_python(value)
+        return checked
+
+    def _decode(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """The two shapes pydantic cannot know: parts name their `type`, bytes are text or base64."""
+        if isinstance(plain.get("parts"), list):
+            plain["parts"] = tuple(self._part(part) for part in plain["parts"])
+        if isinstance(plain.get("files"), list):
+            plain["files"] = [_with_bytes(file) for file in plain["files"]]
+        return plain
+
+    def _part(self, part: Any) -> Any:
+        tag = part.pop("type", "") if isinstance(part, dict) else ""
+        kind = PARTS.get(tag) if isinstance(tag, str) else None
+        if kind is None:
+            raise ValueError(f"there is no message part {tag!r}")
+        return self._validate(kind, part)
+
+
+def _refuse_newer(plain: Mapping[str, Any], name: str) -> None:
+    schema = plain.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA_VERSION:
+        raise UsageError(
+            f"{name} was written by Slash Agent {plain.get('version')} in journal schema {schema}; this one "
+            f"reads up to {SCHEMA_VERSION}: install a newer one."
+        )
+
+
+def _with_bytes(file: Any) -> Any:
+    if not isinstance(file, dict):
+        return file
+    for key in ("before_content", "content"):
+        value = file.get(key)
+        if isinstance(value, dict):
+            file[key] = _bytes(value)
+    return file
+
+
+def _bytes(value: Mapping[str, Any]) -> bytes:
+    if isinstance(value.get("text"), str):
+        return str(value["text"]).encode("utf-8", "replace")
+    try:
+        return base64.b64decode(value.get("base64", ""), validate=True)
+    except (TypeError, binascii.Error) as error:
+        raise ValueError("a file's content is neither text nor base64") from error
+
+
+def _first_sentence(error: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
+    return str(error)

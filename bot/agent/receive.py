@@ -1,0 +1,130 @@
+"""Reads one response from a provider's event stream, journalling it as it arrives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from bot.agent.journal import Journal
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import (
+    ArgumentsDelta,
+    Complete,
+    Event,
+    Failed,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolStart,
+)
+from bot.contracts.journal import CallOpened, Delta, Retried
+from bot.contracts.model import ModelRequest, Provider
+
+FLUSH_CHARACTERS = 1024
+FLUSH_SECONDS = 0.1
+_HOLD_BACK = 4096
+
+Kind = Literal["text", "thinking", "arguments"]
+
+
+def receive(
+    provider: Provider,
+    request: ModelRequest,
+    cancel: CancelToken,
+    journal: Journal,
+    turn: int,
+    retrying: Callable[[Retrying], None] = lambda event: None,
+) -> Complete | Failed:
+    """The response to `request`. What the provider does wrong becomes a `Failed` too, never a silent end.
+
+    `retrying` is called before the wait for another attempt.
+    """
+    last: Complete | Failed | None = None
+    deltas = DeltaWriter(journal, turn)
+    # To its very end: an adapter left early would drop the connection that the next request wants.
+    for event in _events(provider, request, cancel):
+        if isinstance(event, Complete | Failed):
+            last = event
+        else:
+            _keep(event, deltas, journal, turn)
+            if isinstance(event, Retrying):
+                retrying(event)
+    if last is None:
+        last = Failed(
+            "The model's API ended its answer without saying that it was whole.", canceled=cancel.fired
+        )
+    if isinstance(last, Failed):
+        deltas.flush()
+    return last
+
+
+def _events(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    try:
+        yield from provider.stream(request, cancel)
+    except Exception as error:  # noqa: BLE001  An adapter's bug ends the session with what it has, not the process.
+        yield Failed(f"The provider broke: {type(error).__name__}: {error}.", canceled=cancel.fired)
+
+
+def _keep(event: Event, deltas: DeltaWriter, journal: Journal, turn: int) -> None:
+    match event:
+        case TextDelta(text):
+            deltas.add("text", text)
+        case ThinkingDelta(text):
+            deltas.add("thinking", text)
+        case ArgumentsDelta(index, text):
+            deltas.add("arguments", text, index)
+        case ToolStart(index, call_id, name):
+            deltas.flush()
+            journal.write(CallOpened(turn, index, call_id, name))
+        case ToolEnd():
+            deltas.flush()
+        case Retrying(attempt, delay, reason):
+            journal.write(Retried(turn, attempt, delay, reason))
+
+
+class DeltaWriter:
+    """Joins deltas into few journal lines: one at 1024 characters, after 100 ms, or where a block ends.
+
+    A secret must not slip past the redactor by being cut in two, so a line that is not the end of its block
+    stops at white space, which secrets hold none of; the rest waits, up to 4096 characters.
+    """
+
+    def __init__(self, journal: Journal, turn: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._journal = journal
+        self._turn = turn
+        self._clock = clock
+        self._block: tuple[Kind, int] = ("text", -1)
+        self._waiting: list[str] = []
+        self._size = 0
+        self._written_at = clock()
+
+    def add(self, kind: Kind, text: str, index: int = -1) -> None:
+        if (kind, index) != self._block:
+            self.flush()
+            self._block = (kind, index)
+        self._waiting.append(text)
+        self._size += len(text)
+        now = self._clock()
+        if self._size >= FLUSH_CHARACTERS or now - self._written_at >= FLUSH_SECONDS:
+            self._write_safe_part(now)
+
+    def flush(self) -> None:
+        """Write everything that waits: the block has ended."""
+        self._write("".join(self._waiting), "")
+
+    def _write_safe_part(self, now: float) -> None:
+        text = "".join(self._waiting)
+        end = max(text.rfind(" "), text.rfind("\n")) + 1
+        if not end and len(text) >= _HOLD_BACK:
+            end = len(text)
+        self._write(text[:end], text[end:])
+        self._written_at = now
+
+    def _write(self, text: str, rest: str) -> None:
+        self._waiting = [rest] if rest else []
+        self._size = len(rest)
+        if text:
+            kind, index = self._block
+            self._journal.write(Delta(self._turn, kind, text, index))

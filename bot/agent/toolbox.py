@@ -1,0 +1,148 @@
+"""Executes one tool call: finds the tool, reads the arguments, asks policy, runs the handler.
+
+Every call comes back as exactly one result. Nothing a model sends and nothing a handler does raises from
+here.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from bot.agent.arguments import BadArgumentsError, parse
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.messages import ToolCall, ToolResult
+from bot.contracts.tools import ToolOutcome, ToolSpec
+
+Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
+
+
+class Permission(NamedTuple):
+    """Policy's answer to one call. `reason` goes to the model when `allow` is false."""
+
+    allow: bool
+    rule: str = ""
+    reason: str = ""
+
+
+Permit = Callable[[str, Mapping[str, Any]], Permission]
+
+
+class Executed(NamedTuple):
+    """What became of a call.
+
+    `permission` is `None` when policy was not asked; `ran` is true when the handler was entered. `fatal` is a
+    sentence when no further call can succeed, since the workshop is gone.
+    """
+
+    result: ToolResult
+    outcome: ToolOutcome
+    denied: bool = False
+    permission: Permission | None = None
+    ran: bool = False
+    fatal: str = ""
+
+
+class Toolbox:
+    """The tools of one session, fixed when it starts. Names and order are those of `specs`."""
+
+    def __init__(self, specs: Sequence[ToolSpec], handlers: Mapping[str, Handler], permit: Permit) -> None:
+        missing = [spec.name for spec in specs if spec.name not in handlers]
+        if missing:
+            raise ValueError(f"no handler for {', '.join(missing)}")
+        self.specs = tuple(specs)
+        self._specs = {spec.name: spec for spec in specs}
+        self._handlers = dict(handlers)
+        self._permit = permit
+
+    def execute(self, call: ToolCall, cancel: CancelToken) -> Executed:
+        """Run `call` and answer it. A call that is not complete is answered and not run."""
+        if not call.complete:
+            return _error(call, TRUNCATED)
+        spec = self._find(call.name)
+        if spec is None:
+            return _error(call, self._unknown(call.name))
+        try:
+            arguments = parse(call.arguments, spec.parameters)
+        except BadArgumentsError as error:
+            return _error(call, str(error))
+        repairs = arguments.repairs
+        if spec.name != call.name:
+            repairs = (f"took the tool name {call.name} as {spec.name}", *repairs)
+        return self._run(call, spec, arguments.values, repairs, cancel)
+
+    def _run(
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        values: Mapping[str, Any],
+        repairs: tuple[str, ...],
+        cancel: CancelToken,
+    ) -> Executed:
+        permission: Permission | None = None
+        ran = False
+        try:
+            permission = self._permit(spec.name, values)
+            if not permission.allow:
+                return _error(call, _denial(permission))._replace(denied=True, permission=permission)
+            ran = True
+            outcome = self._handlers[spec.name](values, cancel)
+        except AgentError as error:
+            failed = _error(call, f"The tool cannot go on: {error}")
+            return failed._replace(permission=permission, ran=ran, fatal=str(error))
+        except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result (S-024).
+            return _crash(call, error)._replace(permission=permission, ran=ran)
+        denied = outcome.metadata.get("denied") is True
+        return Executed(_answer(call, outcome, repairs), _noted(outcome, repairs), denied, permission, ran)
+
+    def _find(self, name: str) -> ToolSpec | None:
+        """The tool of that name; another case is forgiven when only one tool can be meant."""
+        if name in self._specs:
+            return self._specs[name]
+        alike = [spec for spec in self.specs if spec.name.casefold() == name.strip().casefold()]
+        return alike[0] if len(alike) == 1 else None
+
+    def _unknown(self, name: str) -> str:
+        from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
+
+        by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
+        close = get_close_matches(name.casefold()[:100], list(by_folded), n=1)
+        hint = f' Did you mean "{by_folded[close[0]]}"?' if close else ""
+        return f'There is no tool "{name[:100]}".{hint} The tools are: {", ".join(self._specs)}.'
+
+
+TRUNCATED = (
+    "Not run: the answer was cut off before this call was whole, since it reached its output limit. Send "
+    "it again in smaller pieces: write a large file in several edits, and keep the text before a call short."
+)
+
+
+def _error(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> Executed:
+    outcome = ToolOutcome(message, is_error=True, metadata=metadata or {})
+    return Executed(_answer(call, outcome, ()), outcome)
+
+
+def _crash(call: ToolCall, error: Exception) -> Executed:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" (in {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
+    metadata = {"traceback": traceback.format_exception(error)[-12:]}
+    return _error(call, f"The tool failed: {type(error).__name__}: {error}{where}", metadata)
+
+
+def _answer(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
+    note = f"\n\n(Arguments mended: {'; '.join(repairs)}.)" if repairs else ""
+    return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
+
+
+def _noted(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
+    if not repairs:
+        return outcome
+    return replace(outcome, metadata={**outcome.metadata, "repairs": list(repairs)})
+
+
+def _denial(permission: Permission) -> str:
+    rule = f" by the rule {permission.rule}" if permission.rule else ""
+    return f"Permission denied{rule}: {permission.reason or 'no reason given'}"

@@ -1,0 +1,131 @@
+"""Commits made by plumbing, and local branches made without touching what is checked out."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.checkout.errors import CheckoutError
+from bot.checkout.git import Git, GitError, clean_environment
+from bot.checkout.local import git_dir_of
+
+_PREFIX = "agent"
+_LONGEST_SLUG = 40
+_MOST_SUFFIXES = 1000
+_NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
+_NO_OBJECT = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who made a commit."""
+
+    name: str
+    email: str
+
+
+def branch_name(thread_number: int | None, title: str) -> str:
+    """`agent/issue-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    if len(slug) > _LONGEST_SLUG:
+        # Cut at a word where one ends not too early.
+        cut = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
+        slug = cut if len(cut) >= _LONGEST_SLUG // 2 else slug[:_LONGEST_SLUG].rstrip("-")
+    parts = [f"issue-{thread_number}" if thread_number is not None else "", slug]
+    return f"{_PREFIX}/{'-'.join(part for part in parts if part) or 'change'}"
+
+
+def commit_tree(
+    git: Git, tree_sha: str, parent: str, message: str, author: Signature, committer: Signature, when: str
+) -> str:
+    """Write a commit object; its id. `when` is RFC 3339: the same arguments always give the same id."""
+    moment = datetime.fromisoformat(when)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    date = f"{int(moment.timestamp())} +0000"
+    env = {
+        "GIT_AUTHOR_NAME": author.name,
+        "GIT_AUTHOR_EMAIL": author.email,
+        "GIT_AUTHOR_DATE": date,
+        "GIT_COMMITTER_NAME": committer.name,
+        "GIT_COMMITTER_EMAIL": committer.email,
+        "GIT_COMMITTER_DATE": date,
+    }
+    data = message.replace("\0", "").strip("\n") + "\n"
+    return (
+        git.run("commit-tree", tree_sha, "-p", parent, "-F", "-", input=data.encode(), env=env)
+        .decode()
+        .strip()
+    )
+
+
+def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str) -> str:
+    """Bring `commit`, made in `source` on top of `base`, into `repo` as a new branch; the name it got.
+
+    An existing branch is never moved: `-2`, `-3` and so on are tried. Plumbing only, so nothing checked out,
+    no index, no hook and no setting of the repository takes part. Raises `CheckoutError`.
+    """
+    if not _NAME.fullmatch(name):
+        raise CheckoutError(f"{name!r} is not a name this program gives to a branch")
+    target = Git(git_dir_of(repo))
+    where = target.git_dir.parent
+    wanted = f"{commit}\n^{base}\n".encode()
+    try:
+        pack = source.run("pack-objects", "-q", "--revs", "--thin", "--stdout", input=wanted)
+        target.run("unpack-objects", "-q", input=pack, work_tree=where)
+        ref = _free_name(target, where, name)
+        target.run(
+            "update-ref", "--no-deref", f"refs/heads/{ref}", commit, _NO_OBJECT * len(commit), work_tree=where
+        )
+    except GitError as error:
+        raise CheckoutError(f"no branch {name} could be made in {repo}: {error.detail}") from error
+    return ref
+
+
+def uncommitted(repo: Path) -> int:
+    """How many files of the repository's work tree differ from HEAD or are new, ignored ones apart."""
+    git = Git(git_dir_of(repo))
+    if git.git_dir.name != ".git":
+        return 0
+    where = git.git_dir.parent
+    listing = git.run(
+        "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all",
+        work_tree=where, env=clean_environment(_without_filters(git, where)),
+    )  # fmt: skip
+    return sum(1 for entry in listing.split(b"\0") if entry)
+
+
+def _without_filters(git: Git, where: Path) -> dict[str, str]:
+    """Settings that keep `status` from running the filters that the repository's own configuration names."""
+    try:
+        listing = git.run(
+            "config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$",
+            work_tree=where,
+        )  # fmt: skip
+    except GitError as error:
+        if error.detail == "exit code 1":  # and not a word: there are none
+            return {}
+        raise
+    names = (os.fsdecode(name) for name in listing.split(b"\0") if name)
+    return {name: "false" if name.endswith(".required") else "" for name in names}
+
+
+def _free_name(target: Git, where: Path, name: str) -> str:
+    listing = target.run("for-each-ref", "--format=%(refname)", f"refs/heads/{_PREFIX}", work_tree=where)
+    taken = {
+        line.removeprefix("refs/heads/") for line in listing.decode(errors="surrogateescape").splitlines()
+    }
+    if _PREFIX in taken:
+        raise CheckoutError(f"a branch named {_PREFIX!r} is in the way of {name}: rename it")
+    for number in range(1, _MOST_SUFFIXES):
+        candidate = name if number == 1 else f"{name}-{number}"
+        if candidate not in taken:
+            return candidate
+    raise CheckoutError(
+        f"{name} and a thousand numbered names beside it are taken: delete some of those branches"
+    )

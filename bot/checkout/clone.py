@@ -1,0 +1,168 @@
+"""Brings a base commit here: a trusted git directory, and beside it a work tree with a disposable one.
+
+The work tree's `.git` is for the agent: it may be read, changed or wrecked; nothing of ours looks at it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from bot.checkout import layout, local, notes, remote
+from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError
+from bot.checkout.git import Git, GitError
+
+History = int | Literal["full"]
+
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# What `git check-ref-format` refuses, and a leading hyphen or plus.
+_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-+]")
+# What `git check-ref-format --branch` allows, and narrower: anything else is checked out as `base`.
+_PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|\.$|/$))[A-Za-z0-9_][A-Za-z0-9._/+#-]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A URL or a folder, a branch or commit of it, and a token that is never shown or stored."""
+
+    url: str
+    revision: str
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A base commit on disk. `notes` say what is not there. `branch` is what the work tree's HEAD names."""
+
+    git: Git
+    tree: Path
+    base_sha: str
+    notes: tuple[str, ...]
+    branch: str = "base"
+
+
+def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
+    """Check `source` out below `folder`, as `trusted.git` and `tree`. Raises a `CheckoutError`.
+
+    `history` is how many commits come along each line of descent, with everything in them, or "full".
+    """
+    if history != "full" and history < 1:
+        raise CheckoutError(f"history must be at least 1, or full; it is {history}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if remote.is_remote(source.url):
+            return _from_remote(source, folder, history)
+        return _from_local(source, folder, history)
+    except OSError as error:
+        raise CheckoutError(f"the checkout in {folder} failed: {error.strerror or error}") from error
+    except GitError as error:
+        raise CheckoutError(f"the checkout in {folder} failed: {error.detail}") from error
+
+
+def materialise(
+    checkout: Checkout, tree: Path, *, disposable_git: bool = True, tree_sha: str | None = None
+) -> None:
+    """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
+    try:
+        _write_tree(checkout.git, checkout.base_sha, checkout.branch, tree, disposable_git, {}, tree_sha)
+        if disposable_git:
+            layout.copy_history(checkout.git.git_dir, tree / ".git")
+    except OSError as error:
+        raise CheckoutError(f"a work tree cannot be written to {tree}: {error.strerror or error}") from error
+
+
+def _from_local(source: Source, folder: Path, history: History) -> Checkout:
+    path = Path(source.url.removeprefix("file://"))
+    commit = local.resolve(path, source.revision)
+    branch = _plain(commit.branch)
+    git = _trusted(folder, layout.object_format_of(commit.sha), branch)
+    tree = folder / "tree"
+    if history == 1:
+        packing = local.start_packing(git, commit)
+        try:
+            _write_tree(git, commit.sha, branch, tree, True, dict(local.borrowing(commit)))
+        finally:
+            packing.wait()
+        layout.set_branch(git.git_dir, branch, commit.sha)
+    else:
+        local.fetch(git, path, commit, branch, _depth(history))
+        _write_tree(git, commit.sha, branch, tree, True, {})
+    return _finished(git, tree, commit.sha, branch, history)
+
+
+def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
+    remote.check_url(source.url, source.token)
+    revision = source.revision
+    if not revision or _NOT_A_REF.search(revision):
+        raise MissingRevisionError(f"{revision!r} is not the name of a branch or commit")
+    by_id = _OBJECT_ID.fullmatch(revision) is not None
+    branch = _plain("" if by_id or revision == "HEAD" else revision.removeprefix("refs/heads/"))
+    git = _trusted(folder, layout.object_format_of(revision) if by_id else "sha1", branch)
+    wanted = (
+        revision if by_id or revision == "HEAD" or revision.startswith("refs/") else f"refs/heads/{revision}"
+    )
+    remote.fetch(git.git_dir, source.url, [f"{wanted}:refs/heads/{branch}"], source.token, _depth(history))
+    sha = git.run("rev-parse", "--verify", f"refs/heads/{branch}^{{commit}}").decode().strip()
+    tree = folder / "tree"
+    _write_tree(git, sha, branch, tree, True, {})
+    return _finished(git, tree, sha, branch, history)
+
+
+def _finished(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
+    layout.copy_history(git.git_dir, tree / ".git")
+    found = (
+        notes.submodules_note(git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")),
+        notes.lfs_note(tree),
+        notes.version_note(tree, history),
+    )
+    return Checkout(git, tree, sha, tuple(note for note in found if note), branch)
+
+
+def _trusted(folder: Path, object_format: str, branch: str) -> Git:
+    git_dir = folder / "trusted.git"
+    layout.make_git_dir(git_dir, bare=True, object_format=object_format, branch=branch)
+    return Git(git_dir)
+
+
+def _write_tree(
+    git: Git,
+    sha: str,
+    branch: str,
+    tree: Path,
+    disposable: bool,
+    env: dict[str, str],
+    tree_sha: str | None = None,
+) -> None:
+    tree.mkdir(parents=True)
+    if disposable:
+        own = tree / ".git"
+        layout.make_git_dir(
+            own, bare=False, object_format=layout.object_format_of(sha), branch=branch,
+            attributes=layout.READABLE_ATTRIBUTES,
+        )  # fmt: skip
+        layout.set_branch(own, branch, sha)
+    index = tree / ".git" / "index" if disposable else tree.parent / f".{tree.name}.index"
+    try:
+        git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=index, env=env)
+    except GitError as error:
+        if "invalid path" in error.detail:
+            raise HostileRepositoryError(
+                f"the base commit cannot be checked out safely: {error.detail}"
+            ) from error
+        raise CheckoutError(f"the base commit cannot be checked out: {error.detail}") from error
+    finally:
+        if not disposable:
+            index.unlink(missing_ok=True)
+
+
+def _depth(history: History) -> list[str]:
+    """Tags come along where history does: version tools count from them."""
+    if history == "full":
+        return []
+    return [f"--depth={history}", *(["--no-tags"] if history == 1 else [])]
+
+
+def _plain(branch: str) -> str:
+    return branch if _PLAIN_BRANCH.fullmatch(branch) else "base"

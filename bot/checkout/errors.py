@@ -1,0 +1,29 @@
+"""Why a repository cannot be worked on: one sentence each, exit code 2."""
+
+from __future__ import annotations
+
+from bot.contracts.errors import UsageError
+
+
+class CheckoutError(UsageError):
+    """The repository could not be brought here."""
+
+
+class MissingRepositoryError(CheckoutError):
+    """There is no repository at that address, or none that this token may see."""
+
+
+class MissingRevisionError(CheckoutError):
+    """The repository has no such branch or commit."""
+
+
+class NoCommitsError(CheckoutError):
+    """The repository is empty."""
+
+
+class AuthenticationFailedError(CheckoutError):
+    """The server did not take the token."""
+
+
+class HostileRepositoryError(CheckoutError):
+    """The base commit holds a path that no work tree may have."""

@@ -1,0 +1,84 @@
+"""What a git directory of ours looks like on disk: the trusted one, and the disposable one in a work tree.
+
+Written by hand, since `git init` costs a process and copies templates.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+# Disk bytes are blob bytes: no attribute of the repository may convert, filter or run anything.
+_BYTES_AS_THEY_ARE = "* -text !eol -ident -filter !working-tree-encoding"
+TRUSTED_ATTRIBUTES = f"{_BYTES_AS_THEY_ARE} -diff\n"
+# In the work tree's own git, and where the gate renders a patch, text must still be shown as text.
+READABLE_ATTRIBUTES = f"{_BYTES_AS_THEY_ARE} !diff\n"
+
+_SHA256_HEX = 64
+
+
+def make_git_dir(
+    path: Path, *, bare: bool, object_format: str, branch: str = "base", attributes: str = TRUSTED_ATTRIBUTES
+) -> None:
+    """Create an empty git directory at `path`. `object_format` is "sha1" or "sha256"."""
+    for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
+        (path / folder).mkdir(parents=True)
+    (path / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+    (path / "config").write_text(_config(bare=bare, object_format=object_format))
+    (path / "info" / "attributes").write_text(attributes)
+
+
+def set_branch(git_dir: Path, branch: str, commit: str) -> None:
+    """Point `refs/heads/<branch>` of a git directory that nothing else uses yet at `commit`."""
+    ref = git_dir / "refs" / "heads" / branch
+    ref.parent.mkdir(parents=True, exist_ok=True)
+    ref.write_text(f"{commit}\n")
+
+
+def copy_history(source: Path, target: Path) -> None:
+    """Copy objects, tags and the shallow boundary. Copies, not links: the target may be scribbled over."""
+    for folder, _, files in os.walk(source / "objects"):
+        inside = target / os.path.relpath(folder, source)
+        inside.mkdir(exist_ok=True)
+        for name in files:
+            shutil.copyfile(os.path.join(folder, name), inside / name)
+    for name in ("shallow", "packed-refs"):
+        if (source / name).exists():
+            shutil.copyfile(source / name, target / name)
+    shutil.copytree(source / "refs" / "tags", target / "refs" / "tags", dirs_exist_ok=True)
+
+
+def object_format_of(object_id: str) -> str:
+    return "sha256" if len(object_id) == _SHA256_HEX else "sha1"
+
+
+def _config(*, bare: bool, object_format: str) -> str:
+    # fsync off: the folder lives as long as the run, and syncing costs more than the rest of the checkout.
+    lines = [
+        "[core]",
+        f"\trepositoryformatversion = {1 if object_format == 'sha256' else 0}",
+        f"\tbare = {str(bare).lower()}",
+        "\tfilemode = true",
+        "\tsymlinks = true",
+        "\tprotectHFS = true",
+        "\tprotectNTFS = true",
+        "\tfsync = none",
+        "[gc]",
+        "\tauto = 0",
+        "[maintenance]",
+        "\tauto = false",
+    ]
+    if not bare:
+        # The sandbox may show other owners and inodes than the index recorded; the files are the same.
+        lines.insert(3, "\tcheckStat = minimal")
+        lines += [
+            "[user]",
+            "\tname = slash-agent",
+            "\temail = slash-agent@localhost",
+            "[commit]",
+            "\tgpgSign = false",
+        ]
+    if object_format == "sha256":
+        lines += ["[extensions]", "\tobjectFormat = sha256"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,127 @@
+"""A repository on this machine as the source of a checkout: its objects are read, its settings unused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
+from bot.checkout.git import Git, GitError, Running
+
+# Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name
+# (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none.
+_UPLOAD_PACK = "env GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git upload-pack"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCommit:
+    """A commit of a local repository, the branch it was named by ("" for none), where its objects are."""
+
+    sha: str
+    branch: str
+    objects: Path
+
+
+def git_dir_of(path: Path) -> Path:
+    """The git directory of the repository that `path` is in. Raises `MissingRepositoryError`.
+
+    Found by looking, not by git: git's own discovery obeys more than the person who named the folder meant.
+    """
+    start = Path(os.path.abspath(path))
+    if not start.is_dir():
+        raise MissingRepositoryError(f"there is no folder {start}")
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return folder / ".git"
+        if (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir():
+            return folder
+    raise MissingRepositoryError(f"{start} is not in a git repository")
+
+
+def top_of(path: Path) -> Path:
+    """The top folder of the work tree that `path` is in; of a bare repository, that itself.
+
+    Raises `MissingRepositoryError`.
+    """
+    git_dir = git_dir_of(path)
+    return git_dir.parent if git_dir.name == ".git" else git_dir
+
+
+def resolve(path: Path, revision: str) -> LocalCommit:
+    """Find `revision` in the repository at `path`. Raises a `CheckoutError` that says what is missing."""
+    git_dir = git_dir_of(path)
+    if revision.startswith("-"):
+        raise MissingRevisionError(f"{revision!r} is not a branch or commit")
+    # A linked work tree has a file there; git follows it, but it cannot be a working folder.
+    git = Git(git_dir)
+    where = git_dir.parent
+    try:
+        answer = git.run(
+            "rev-parse",
+            f"{revision}^{{commit}}",
+            "--symbolic-full-name",
+            revision,
+            "--git-path",
+            "objects",
+            work_tree=where,
+        )
+    except GitError as error:
+        raise _not_found(git, where, path, revision, error) from error
+    # The name is missing where a commit was given by id; the folder is absolute and may hold any character.
+    sha, _, rest = os.fsdecode(answer).removesuffix("\n").partition("\n")
+    name, _, objects = ("", "", rest) if rest.startswith("/") else rest.partition("\n")
+    if not objects.startswith("/"):
+        raise MissingRevisionError(f"{revision!r} is not one commit of the repository {path}")
+    branch = name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else ""
+    return LocalCommit(sha, branch, Path(objects))
+
+
+def _not_found(git: Git, where: Path, path: Path, revision: str, error: GitError) -> CheckoutError:
+    try:
+        # Any ref at all counts: HEAD may point at a branch that was never born while others hold commits.
+        known = git.run("for-each-ref", "--count=1", work_tree=where)
+    except GitError:
+        return CheckoutError(f"the repository {path} cannot be read: {error.detail}")
+    if not known:
+        return NoCommitsError(
+            f"the repository {path} has no commits yet: make a first commit, then ask again"
+        )
+    return MissingRevisionError(f"the repository {path} has no branch or commit {revision!r}")
+
+
+def borrowing(commit: LocalCommit) -> Mapping[str, str]:
+    """The environment in which another git directory sees the objects of `commit` too."""
+    quoted = os.fspath(commit.objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
+
+
+def start_packing(git: Git, commit: LocalCommit) -> Running:
+    """Start copying `commit` alone, without history, into `git` as one pack.
+
+    Three times as fast as a fetch, and free of upload-pack's ownership check, which would refuse a repository
+    of another user that the person named explicitly. No delta search: the pack lives as long as the run.
+    """
+    (git.git_dir / "shallow").write_text(f"{commit.sha}\n")
+    return git.start(
+        "pack-objects", "-q", "--revs", "--window=0", "--compression=1", "--delta-base-offset",
+        str(git.git_dir / "objects" / "pack" / "pack"),
+        input=f"{commit.sha}\n".encode(), env=borrowing(commit),
+    )  # fmt: skip
+
+
+def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[str]) -> None:
+    """Fetch `commit` with history and the tags on it from the repository at `path`."""
+    config = git.git_dir / "safe-directory"
+    # The person named this repository; upload-pack trusts it only by a configuration file.
+    config.write_text("[safe]\n\tdirectory = *\n")
+    try:
+        git.run(
+            "-c", "fetch.unpackLimit=1", "fetch", "--quiet", *depth, "--no-write-fetch-head",
+            "--no-auto-maintenance", f"--upload-pack={_UPLOAD_PACK}", os.fspath(git_dir_of(path)),
+            f"{commit.sha}:refs/heads/{branch}",
+            env={"GIT_CONFIG_GLOBAL": str(config), "GIT_ALLOW_PROTOCOL": "file"},
+        )  # fmt: skip
+    finally:
+        config.unlink()

@@ -1,0 +1,80 @@
+"""Do a job on a local checkout: the agent works on HEAD in a sandbox, the gate looks at the diff, and the result
+is a new local branch with one commit. What is checked out, and files you have not committed, stay as they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from bot.commands.options import SANDBOXES, usd
+from bot.commands.progress import say_outcome
+from bot.contracts.errors import ExitCode
+from bot.contracts.wording import count_of
+from bot.github.actions import Actions
+from bot.run.local import Fix, Fixed, fix
+
+EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make parse_duration accept days"'
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("instruction", help="what to do, in your own words")
+    parser.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)"
+    )
+    parser.add_argument(
+        "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
+    )
+    parser.add_argument("--budget", type=usd, metavar="USD", help="most the model may cost")
+    parser.add_argument(
+        "--sandbox", choices=SANDBOXES, default="auto", help="default: auto; off is for what you trust"
+    )
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where the bundle goes (default: into the run's own folder)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    asked = Fix(
+        repo=arguments.repo,
+        instruction=arguments.instruction,
+        model=arguments.model,
+        budget_usd=arguments.budget,
+        sandbox=arguments.sandbox,
+        patch=arguments.patch,
+        out=arguments.out,
+    )
+    fixed = fix(asked, os.environ, Actions(os.environ, sys.stderr).print)
+    if arguments.json:
+        json.dump(_as_json(fixed), sys.stdout, indent=1)
+        print()
+    else:
+        say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)
+        _say_where(fixed, arguments.patch)
+    return fixed.exit_code
+
+
+def _as_json(fixed: Fixed) -> dict[str, object]:
+    return {
+        "outcome": asdict(fixed.outcome),
+        "bundle": str(fixed.bundle),
+        "branch": fixed.branch,
+        "unseen": fixed.unseen,
+    }
+
+
+def _say_where(fixed: Fixed, patch: Path | None) -> None:
+    if fixed.branch:
+        print(f"branch   {fixed.branch}   (git diff HEAD...{fixed.branch})")
+    elif patch is not None and fixed.outcome.files:
+        print(f"patch    {patch}")
+    print(f"report   {fixed.bundle / 'report.html'}")
+    if fixed.unseen:
+        print(
+            f"note     the agent worked on HEAD and did not see {count_of(fixed.unseen, 'uncommitted file')}"
+        )

@@ -1,0 +1,52 @@
+"""Bring a bundle to GitHub: a branch `agent/...` and a draft pull request, or a comment that says why there is
+none. The bundle is treated as hostile and judged by the gate again. Running it twice changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
+from bot.run.publishing import publish_bundle
+
+EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    given = os.environ.get
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        default=given("SLASH_AGENT_BUNDLE") or None,
+        metavar="DIR",
+        help="the folder that `run` or `salvage` left",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        default=given("SLASH_AGENT_DRY_RUN") == "true",
+        help="print every write instead of making it",
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if not arguments.bundle:
+        raise UsageError("There is no bundle: give --bundle DIR.")
+    actions = Actions(os.environ, sys.stdout)
+    done = publish_bundle(Path(arguments.bundle), os.environ, dry_run=arguments.dry_run, say=actions.print)
+    published = done.published
+    for note in published.notes:
+        actions.print(f"note: {note}")
+    if published.pr_number:
+        verb = "opened" if published.created else "up to date"
+        actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
+    elif not arguments.dry_run:
+        actions.print("no pull request: the lines above or the thread say why")
+    actions.set_output("status", done.outcome.status.value)
+    actions.set_output("pr-url", published.pr_url)
+    actions.set_output("pr-number", str(published.pr_number or ""))
+    actions.set_output("branch", published.branch)
+    return ExitCode.DONE

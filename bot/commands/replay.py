@@ -1,0 +1,43 @@
+"""Run a recorded run again: the recorded model turns and results are fed to the loop, edits are made again. Exits
+with 0 when the patch is the recorded one byte for byte, with 1 and the first difference otherwise."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from bot.commands.options import SANDBOXES
+from bot.contracts.errors import ExitCode, UsageError
+from bot.run.replay import Replay, replay
+
+EXAMPLE = "slash-agent replay bundle/journal.jsonl --repo ."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", type=Path, metavar="JOURNAL", help="journal.jsonl of a bundle")
+    parser.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="holds the base commit (default: here)"
+    )
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="write the replayed patch here")
+    parser.add_argument(
+        "--rerun", action="store_true", help="run commands again instead of their recorded results"
+    )
+    parser.add_argument("--sandbox", choices=SANDBOXES, default="auto", help="default: auto")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    asked = Replay(arguments.journal, arguments.repo, arguments.sandbox, arguments.rerun)
+    replayed = replay(asked, os.environ)
+    if arguments.patch is not None:
+        try:
+            arguments.patch.write_bytes(replayed.patch)
+        except OSError as error:
+            raise UsageError(
+                f"The patch cannot be written to {arguments.patch}: {error.strerror}."
+            ) from error
+    if replayed.difference:
+        print(f"different: {replayed.difference}")
+        return ExitCode.INTERNAL
+    print(f"same patch: {len(replayed.patch)} bytes, sha256 {replayed.recorded_sha256}")
+    return ExitCode.DONE

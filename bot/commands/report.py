@@ -1,0 +1,30 @@
+"""Make the HTML page of a run from its journal. The page holds everything itself and needs no network."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.report.page import render_page
+
+EXAMPLE = "slash-agent report bundle/journal.jsonl -o report.html"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", type=Path, metavar="JOURNAL", help="journal.jsonl of a bundle")
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    page = render_page(arguments.journal)
+    if arguments.out is None:
+        sys.stdout.write(page)
+        return ExitCode.DONE
+    try:
+        arguments.out.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"The page cannot be written to {arguments.out}: {error.strerror}.") from error
+    print(arguments.out)
+    return ExitCode.DONE

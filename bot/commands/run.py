@@ -1,0 +1,108 @@
+"""Handle one GitHub event, from its payload file to a bundle: who asked is verified, the agent works in a sandbox,
+and what came of it is left for `publish`. In Actions the event and the folders come from the runner."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bot.commands.options import SANDBOXES, sandbox, usd
+from bot.commands.progress import say_outcome
+from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
+from bot.run.event import EventEnded, EventRun, run_event
+from bot.run.publishing import publish_bundle
+
+EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    given = os.environ.get
+    parser.add_argument(
+        "--event-name", default=given("GITHUB_EVENT_NAME"), metavar="NAME", help="such as issue_comment"
+    )
+    parser.add_argument(
+        "--event", type=Path, default=given("GITHUB_EVENT_PATH"), metavar="FILE", help="the event's payload"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=given("SLASH_AGENT_BUNDLE") or None,
+        metavar="DIR",
+        help="where the bundle goes (default: into the run's own folder)",
+    )
+    parser.add_argument(
+        "--model",
+        default=given("SLASH_AGENT_MODEL", ""),
+        metavar="PROVIDER/NAME",
+        help="default: the policy's, else by the key that is set",
+    )
+    parser.add_argument(
+        "--budget",
+        type=usd,
+        default=given("SLASH_AGENT_BUDGET_USD", "").strip() or None,
+        metavar="USD",
+        help="most the model may cost; the policy's own limits hold as well",
+    )
+    parser.add_argument(
+        "--sandbox",
+        type=sandbox,
+        default=given("SLASH_AGENT_SANDBOX") or "auto",
+        metavar="|".join(SANDBOXES),
+        help="off is for your own machine; in Actions it is refused",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        default=given("SLASH_AGENT_DRY_RUN") == "true",
+        help="print every write to GitHub instead of making it, the pull request's included",
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if not arguments.event_name or not arguments.event:
+        raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
+    actions = Actions(os.environ, sys.stdout)
+    if arguments.sandbox == "off" and actions.active:
+        raise UsageError("--sandbox off is for a person at their own terminal, not for Actions.")
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    asked = EventRun(
+        name=arguments.event_name,
+        payload=Path(arguments.event),
+        out=Path(arguments.out) if arguments.out else None,
+        dry_run=arguments.dry_run,
+        model=arguments.model,
+        budget_usd=arguments.budget,
+        sandbox=arguments.sandbox,
+        workspace=Path(workspace) if workspace else None,
+    )
+    ended = run_event(asked, os.environ, actions.print, actions.print)
+    _say(ended, actions)
+    if arguments.dry_run and ended.bundle is not None:
+        publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print)
+    return ended.exit_code
+
+
+def _say(ended: EventEnded, actions: Actions) -> None:
+    if ended.outcome is None or ended.bundle is None:
+        actions.print(ended.reason)
+        actions.set_output("status", "refused" if ended.exit_code else "no_change")
+        return
+    outcome = ended.outcome
+    say_outcome(outcome, actions.print)
+    actions.print(f"bundle   {ended.bundle}")
+    values = {
+        "status": outcome.status.value,
+        "stop-reason": outcome.stop_reason.value,
+        "patch": str(ended.bundle / "changes.patch"),
+        "cost-usd": f"{outcome.cost:.6f}",
+        "tokens": str(outcome.usage.total),
+        "turns": str(outcome.turns),
+        "denied": str(len(outcome.denials)),
+        "report": str(ended.bundle / "report.html"),
+        "bundle": str(ended.bundle),
+    }
+    for name, value in values.items():
+        actions.set_output(name, value)

@@ -1,0 +1,40 @@
+"""Make a bundle of a run that died, from its work tree and journal, through the gate. The Action always does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bot.commands.progress import say_outcome
+from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
+from bot.run.salvage import newest_run, salvage
+
+EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the run's own folder")
+    parser.add_argument("--newest", action="store_true", help="take the last run of this machine")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=os.environ.get("SLASH_AGENT_BUNDLE") or None,
+        metavar="DIR",
+        help="where the bundle goes (default: into the run's folder)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if (arguments.folder is None) != arguments.newest:
+        raise UsageError("Say which run: give its folder, or --newest.")
+    root = newest_run(os.environ) if arguments.newest else arguments.folder
+    salvaged = salvage(root, os.environ, Path(arguments.out) if arguments.out else None)
+    actions = Actions(os.environ, sys.stdout)
+    say_outcome(salvaged.outcome, actions.print)
+    actions.print(f"bundle   {salvaged.bundle}")
+    actions.set_output("bundle", str(salvaged.bundle))
+    actions.set_output("status", salvaged.outcome.status.value)
+    return ExitCode.DONE

@@ -1,0 +1,56 @@
+"""One cancel token a run: signals, time limits and callers fire it; whoever waits is woken."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+class CancelToken:
+    """Fires once, with a reason. Thread-safe. Callbacks run on the firing thread, at once if already fired.
+
+    A signal handler must not fire it directly (a callback may want a lock the interrupted code holds):
+    it starts a thread that does.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fired = threading.Event()
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._next = 0
+        self.reason = ""
+
+    @property
+    def fired(self) -> bool:
+        return self._fired.is_set()
+
+    def fire(self, reason: str) -> None:
+        """`reason` is one of "signal", "time"; the first one stays."""
+        with self._lock:
+            if self._fired.is_set():
+                return
+            self.reason = reason
+            self._fired.set()
+            callbacks = list(self._callbacks.values())
+            self._callbacks.clear()
+        for callback in callbacks:
+            callback()
+
+    def on_fire(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` when the token fires. Returns a function that takes the callback back."""
+        with self._lock:
+            if not self._fired.is_set():
+                key = self._next
+                self._next += 1
+                self._callbacks[key] = callback
+                return lambda: self._forget(key)
+        callback()
+        return lambda: None
+
+    def _forget(self, key: int) -> None:
+        with self._lock:
+            self._callbacks.pop(key, None)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep up to `seconds`; true at once when the token fires."""
+        return self._fired.wait(seconds)

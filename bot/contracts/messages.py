@@ -1,0 +1,105 @@
+"""The conversation as values: messages, their parts, usage.
+
+Not a wire format: adapters in `bot/providers` translate. A message never changes once it is in the history,
+so a request is always a byte prefix of the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text by the user or the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A reasoning block, returned to the vendor as it came. `redacted` holds a vendor's opaque payload."""
+
+    text: str
+    signature: str | None = None
+    redacted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model's wish to run a tool. `arguments` is the raw JSON text as streamed, never re-serialised.
+
+    `complete` is false when the stream ended before the call did: such a call is answered, never executed.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The one answer to a call, as the model sees it."""
+
+    call_id: str
+    name: str
+    content: str
+    is_error: bool = False
+
+
+Part = Text | Thinking | ToolCall | ToolResult
+Role = Literal["user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn's worth of parts. All results of one assistant message are in one `tool` message."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+class Finish(StrEnum):
+    """Why one model response ended: a closed set. Unknown vendor values become `error` with the raw string."""
+
+    END_TURN = "end_turn"
+    MAX_TOKENS = "max_tokens"
+    TOOL_USE = "tool_use"
+    CANCELED = "canceled"
+    ERROR = "error"
+    PERMISSION_DENIED = "permission_denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one response. `input` excludes cache reads and writes; `output` includes `reasoning`."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input + self.cache_read + self.cache_write + self.output

@@ -1,0 +1,146 @@
+"""How a run ended: the closed sets and the values that `outcome.json` is made of.
+
+`bot/publish/bundle.py` writes and validates them; these types are the schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bot.contracts.messages import Usage
+from bot.contracts.request import Request
+
+SCHEMA_VERSION = 1
+
+
+class Status(StrEnum):
+    CHANGED = "changed"
+    NO_CHANGE = "no_change"
+    REVIEWED = "reviewed"
+    PLANNED = "planned"
+    ANSWERED = "answered"
+    NEEDS_INPUT = "needs_input"
+    PARTIAL = "partial"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class StopReason(StrEnum):
+    END_TURN = "end_turn"
+    MAX_TOKENS = "max_tokens"
+    BUDGET = "budget"
+    TIME = "time"
+    TURNS = "turns"
+    LOOP = "loop"
+    CHECKS_FAILING = "checks_failing"
+    NEEDS_INPUT = "needs_input"
+    DENIED = "denied"
+    CANCELED = "canceled"
+    PROVIDER_ERROR = "provider_error"
+    GATE = "gate"
+    ERROR = "error"
+
+
+class CheckState(StrEnum):
+    """`NOT_RUNNABLE`: a tool or dependency is missing. `NO_SOCKETS`: the sandbox's missing network made it fail."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    NOT_RUNNABLE = "not_runnable"
+    NO_SOCKETS = "no_sockets"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """One run of one check. `duration` is in seconds; `tail` is the end of its output, redacted."""
+
+    state: CheckState
+    exit_code: int | None = None
+    duration: float = 0.0
+    tail: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """A check before the agent began and after it ended. `detected` is true when no policy named it."""
+
+    name: str
+    command: str
+    before: CheckRun
+    after: CheckRun
+    detected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """One file of the diff. `sha256` is of the new bytes, empty for a deletion; `mode` is git's."""
+
+    path: str
+    status: str
+    mode: str
+    sha256: str
+    additions: int
+    removals: int
+    sensitive: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldFile:
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A tool call that the policy refused."""
+
+    tool: str
+    subject: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the model says of its change, handed over by the tool `describe_change`."""
+
+    title: str = ""
+    summary: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything `publish` and the report need to know of a run, apart from the patch itself.
+
+    `started_at` and `ended_at` are RFC 3339 in UTC; the commit's dates come from `ended_at`, so that publishing
+    twice gives one SHA. `cost` is in USD. `reason` is one sentence for people: why it ended as it did, and why
+    there is no diff where there is none. `notes` are further sentences for the pull request.
+    """
+
+    schema: int
+    version: str
+    status: Status
+    stop_reason: StopReason
+    reason: str
+    request: Request
+    base_sha: str
+    model: str
+    sandbox: str
+    started_at: str
+    ended_at: str
+    turns: int
+    usage: Usage
+    cost: float
+    description: Description = Description()
+    checks: tuple[CheckResult, ...] = ()
+    files: tuple[ChangedFile, ...] = ()
+    withheld: tuple[WithheldFile, ...] = ()
+    denials: tuple[Denial, ...] = ()
+    notes: tuple[str, ...] = ()
+    patch_sha256: str = ""
+    redactions: tuple[str, ...] = field(default=())

@@ -1,0 +1,89 @@
+"""The pipe between supervisor and tool host: JSON in frames of a four-byte length.
+
+Both sides cap a frame, so neither can make the other allocate without bound. What the frames mean is in
+`bot/workshop/client/protocol.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+MAX_FRAME = 16 * 1024 * 1024
+_HEADER = 4
+
+
+class WireError(Exception):
+    """The other side sent something that is not a frame of ours, or went away in the middle of one."""
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """The frame for `message`. Raises `WireError` when it is over `MAX_FRAME`."""
+    body = json.dumps(message, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode()
+    if len(body) > MAX_FRAME:
+        raise WireError(f"a message of {len(body)} bytes is over the limit of {MAX_FRAME}")
+    return len(body).to_bytes(_HEADER, "big") + body
+
+
+def send(fd: int, message: Mapping[str, Any]) -> None:
+    """Write one frame to `fd`. Callers take turns. Raises `WireError` when the reader is gone."""
+    send_encoded(fd, encode(message))
+
+
+def send_encoded(fd: int, frame: bytes) -> None:
+    """Write a frame that `encode` made. Raises `WireError` when the reader is gone."""
+    view = memoryview(frame)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except OSError as error:
+        raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
+
+
+def receive(fd: int) -> dict[str, Any] | None:
+    """Read one frame from `fd`; `None` at a clean end. Raises `WireError` for anything else."""
+    header = _read_exactly(fd, _HEADER, at_boundary=True)
+    if header is None:
+        return None
+    length = int.from_bytes(header, "big")
+    if length > MAX_FRAME:
+        raise WireError(f"a frame of {length} bytes is over the limit of {MAX_FRAME}")
+    body = _read_exactly(fd, length, at_boundary=False)
+    assert body is not None
+    return decode(body)
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """The message in a frame's body. Raises `WireError` for anything that is not strict JSON."""
+    try:
+        message = json.loads(body, parse_constant=_no_constant)
+    except ValueError as error:
+        raise WireError(f"a frame is not JSON: {error}") from error
+    except RecursionError as error:
+        raise WireError("a frame is nested too deeply") from error
+    if not isinstance(message, dict):
+        raise WireError("a frame is not a JSON object")
+    return message
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _read_exactly(fd: int, size: int, *, at_boundary: bool) -> bytes | None:
+    chunks: list[bytes] = []
+    missing = size
+    while missing:
+        try:
+            chunk = os.read(fd, min(missing, 1 << 20))
+        except OSError as error:
+            raise WireError(f"the pipe cannot be read: {error.strerror}") from error
+        if not chunk:
+            if at_boundary and missing == size:
+                return None
+            raise WireError("the pipe ended in the middle of a frame")
+        chunks.append(chunk)
+        missing -= len(chunk)
+    return b"".join(chunks)

@@ -1,0 +1,26 @@
+"""Words for people, the same wherever they are shown: numbers, durations, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+
+
+def count_of(many: int | Sized, noun: str) -> str:
+    """`1 turn`, `1,204 tokens`; of a collection, how many are in it."""
+    number = many if isinstance(many, int) else len(many)
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """`4.0 s`, `2 min 5 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def sentence(text: str) -> str:
+    """A clause, as errors are worded, as a sentence of its own. A name or an address at its start stays as it is."""
+    first = text.split(" ", 1)[0]
+    begun = text[:1].upper() + text[1:] if first.isalpha() else text
+    return begun if not begun or begun[-1] in ".!?…" else f"{begun}."

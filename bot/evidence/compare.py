@@ -1,0 +1,58 @@
+"""Before against after: what got worse, what was asked for and still fails, what the model is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+
+_RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
+_TAIL_FOR_MODEL = 2_000
+
+
+def is_failing(result: CheckResult, instruction: str) -> bool:
+    """True for a check that passed before and does not now, or that the request names and that still fails.
+
+    One that ran before and cannot run now was broken by the change: nothing else differs between the two. One
+    that never could run, or was not run again, is evidence of nothing.
+    """
+    before, after = result.before.state, result.after.state
+    if after in (CheckState.PASSED, CheckState.NOT_RUN):
+        return False
+    if before is CheckState.PASSED:
+        return True
+    return (after in _RAN or before in _RAN) and is_named(result, instruction)
+
+
+def is_named(result: CheckResult, instruction: str) -> bool:
+    """Whether the request speaks of this check by its name or its command, as words of their own."""
+    wanted = (result.name, result.command)
+    return any(
+        re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", instruction, re.IGNORECASE) for name in wanted
+    )
+
+
+def failing(results: Sequence[CheckResult], instruction: str) -> tuple[CheckResult, ...]:
+    return tuple(result for result in results if is_failing(result, instruction))
+
+
+def tell_model(results: Sequence[CheckResult]) -> str:
+    """One message for the model about checks that fail with its change."""
+    parts = ["You said you are done, but these checks fail with your change:"]
+    for result in results:
+        was = "passed before your change" if result.before.state is CheckState.PASSED else "was asked for"
+        head = f"- `{result.command}` {was} and now {_ends(result.after)}. Its output ends:"
+        parts.append(f"{head}\n{result.after.tail[-_TAIL_FOR_MODEL:].rstrip()}")
+    parts.append(
+        "Mend your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
+        "file again before you edit it. This is said once."
+    )
+    return "\n\n".join(parts)
+
+
+def _ends(run: CheckRun) -> str:
+    if run.state is CheckState.TIMED_OUT:
+        return "runs into its time limit"
+    ended = f"ends with exit code {run.exit_code}"
+    return f"{ended} ({run.note})" if run.note else ended

@@ -1,0 +1,91 @@
+"""Who asks, what their token lets them do, and what of a repository they can see."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from bot.forge import errors
+from bot.forge.state import Access, Repository, Role, State, Token, User
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of one request; `token` None is nobody in particular."""
+
+    token: Token | None
+
+    @property
+    def user(self) -> User | None:
+        return self.token.user if self.token else None
+
+    @property
+    def login(self) -> str:
+        return self.token.user.login if self.token else ""
+
+    @property
+    def is_app(self) -> bool:
+        """An installation token, such as the one Actions gives a job."""
+        return self.token is not None and self.token.user.kind == "Bot"
+
+    def role(self, repository: Repository) -> Role:
+        """What this caller is in a repository, the token's own list of repositories included."""
+        public = Role.NONE if repository.private else Role.READ
+        if self.token is None:
+            return public
+        listed = self.token.repositories
+        if listed is not None and repository.full_name not in listed:
+            return public
+        if self.is_app and listed is not None:
+            # An installation has no role of its own: its permissions are the whole limit.
+            return Role.WRITE
+        return repository.role_of(self.token.user)
+
+    def may(self, repository: Repository, resources: str, access: Access) -> bool:
+        """Whether the token's permissions cover one of `resources` (names separated by `|`)."""
+        if access == "read" and not repository.private:
+            return True
+        if self.token is None:
+            return access == "read"
+        return any(self.token.may(resource, access) for resource in resources.split("|"))
+
+    def refusal(self) -> errors.ApiError:
+        """What GitHub says to a token whose permissions do not reach."""
+        if self.token is None:
+            return errors.requires_authentication()
+        kind = "integration" if self.is_app else "personal access token"
+        return errors.forbidden(f"Resource not accessible by {kind}")
+
+
+def caller(state: State, authorization: str | None) -> Caller:
+    """Read an `Authorization` header. Raises a 401 where it names a token that does not exist."""
+    if not authorization:
+        return Caller(None)
+    for candidate in credentials(authorization):
+        token = state.tokens.get(candidate)
+        if token is not None:
+            return Caller(token)
+    raise errors.bad_credentials()
+
+
+def credentials(authorization: str) -> list[str]:
+    """What may be the token: after `token` or `Bearer`, or either half of a basic pair."""
+    scheme, _, value = authorization.strip().partition(" ")
+    if scheme.casefold() in ("token", "bearer"):
+        return [value.strip()]
+    if scheme.casefold() != "basic":
+        return []
+    try:
+        name, _, password = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return []
+    return [password, name]
+
+
+def visible(state: State, who: Caller, full_name: str) -> Repository:
+    """The repository, or a 404 both for one that is not there and for one this caller may not see."""
+    repository = state.repository(full_name)
+    if repository is None or who.role(repository) is Role.NONE:
+        raise errors.not_found()
+    return repository

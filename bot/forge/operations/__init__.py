@@ -1,0 +1,1 @@
+"""GitHub's REST operations, one module a chapter of its reference. Each has `ROUTES`."""

@@ -1,0 +1,128 @@
+"""A repository's labels, and those on an issue or a pull request."""
+
+from __future__ import annotations
+
+import re
+
+from bot.forge import errors
+from bot.forge.call import Call, Reply
+from bot.forge.router import Route
+from bot.forge.shapes import threads
+from bot.forge.state import Issue, Label, Repository, Role, State
+
+_COLOR = re.compile(r"[0-9a-fA-F]{6}")
+_GREY = "ededed"
+
+
+def label_named(state: State, repo: Repository, name: str) -> Label:
+    """The repository's label of that name, made where it has none."""
+    label = repo.labels.get(name.casefold())
+    if label is None:
+        label = Label(state.next_id(), name, _GREY, None)
+        repo.labels[name.casefold()] = label
+    return label
+
+
+def _known(call: Call, repo: Repository) -> Label:
+    label = repo.labels.get(call.params["name"].casefold())
+    if label is None:
+        raise errors.not_found()
+    return label
+
+
+def list_for_repo(call: Call) -> Reply:
+    repo = call.repository("issues|pull_requests")
+    found = sorted(repo.labels.values(), key=lambda label: label.name.casefold())
+    return call.page(found, lambda label: threads.label(call.site, repo, label))
+
+
+def get(call: Call) -> Reply:
+    repo = call.repository("issues|pull_requests")
+    return Reply(200, threads.label(call.site, repo, _known(call, repo)))
+
+
+def create(call: Call) -> Reply:
+    repo = call.repository("issues|pull_requests", "write")
+    call.require(repo, Role.WRITE)
+    name = call.required("name")
+    color = call.text("color") or _GREY
+    if not _COLOR.fullmatch(color):
+        raise errors.invalid("Label", "color")
+    if name.casefold() in repo.labels:
+        raise errors.invalid("Label", "name", "already_exists")
+    label = label_named(call.state, repo, name)
+    label.color, label.description = color, call.text("description")
+    shape = threads.label(call.site, repo, label)
+    return Reply(201, shape, {"Location": shape["url"]})
+
+
+def _reply(call: Call, repo: Repository, issue: Issue) -> Reply:
+    return Reply(200, [threads.label(call.site, repo, label) for label in issue.labels])
+
+
+def _writable(call: Call) -> tuple[Repository, Issue]:
+    repo, issue = call.thread("write")
+    call.require(repo, Role.TRIAGE)
+    return repo, issue
+
+
+def list_on_issue(call: Call) -> Reply:
+    repo, issue = call.thread()
+    return call.page(issue.labels, lambda label: threads.label(call.site, repo, label))
+
+
+def sent(call: Call, repo: Repository) -> list[Label]:
+    """`{"labels": [...]}` or a bare list, of names or of objects with a name.
+
+    Labels that the repository does not have yet are made, as on GitHub.
+    """
+    named = call.body if isinstance(call.body, list) else call.fields().get("labels") or []
+    names = []
+    for item in named:
+        name = item.get("name") if isinstance(item, dict) else item
+        if not isinstance(name, str) or not name:
+            raise errors.invalid("Label", "name")
+        names.append(name)
+    return [label_named(call.state, repo, name) for name in dict.fromkeys(names)]
+
+
+def add(call: Call) -> Reply:
+    repo, issue = _writable(call)
+    issue.labels += [label for label in sent(call, repo) if label not in issue.labels]
+    return _reply(call, repo, issue)
+
+
+def replace(call: Call) -> Reply:
+    repo, issue = _writable(call)
+    issue.labels = sent(call, repo)
+    return _reply(call, repo, issue)
+
+
+def remove(call: Call) -> Reply:
+    repo, issue = _writable(call)
+    label = repo.labels.get(call.params["name"].casefold())
+    if label is None or label not in issue.labels:
+        raise errors.ApiError(404, "Label does not exist")
+    issue.labels.remove(label)
+    return _reply(call, repo, issue)
+
+
+def clear(call: Call) -> Reply:
+    _, issue = _writable(call)
+    issue.labels = []
+    return Reply(204)
+
+
+_REPO = "/repos/{owner}/{repo}"
+_ON_ISSUE = f"{_REPO}/issues/{{issue_number}}/labels"
+
+ROUTES: tuple[Route, ...] = (
+    ("GET", f"{_REPO}/labels", list_for_repo),
+    ("POST", f"{_REPO}/labels", create),
+    ("GET", f"{_REPO}/labels/{{name}}", get),
+    ("GET", _ON_ISSUE, list_on_issue),
+    ("POST", _ON_ISSUE, add),
+    ("PUT", _ON_ISSUE, replace),
+    ("DELETE", _ON_ISSUE, clear),
+    ("DELETE", f"{_ON_ISSUE}/{{name}}", remove),
+)

@@ -1,0 +1,109 @@
+"""What a pull request is made of in git, and how it follows the branches it was opened from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bot.forge.diffs import ChangedFile, changed_files, empty_tree
+from bot.forge.git import Commit
+from bot.forge.state import Issue, Pull, Repository, State
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What only the full form of a pull request says. `mergeable` None: not known, or not open."""
+
+    commits: int
+    additions: int
+    deletions: int
+    changed_files: int
+    mergeable: bool | None
+
+
+def merge_base(repository: Repository, pull: Pull) -> str:
+    """Where the pull request's commits begin: what its files are compared with.
+
+    A merged pull request keeps the base it had, because its head is part of the branch now.
+    """
+    git = repository.git
+    base = pull.base_sha if pull.merged_at else git.branch(pull.base_ref) or pull.base_sha
+    return git.merge_base(base, pull.head_sha) or empty_tree(git)
+
+
+def commits(repository: Repository, pull: Pull) -> list[Commit]:
+    """Oldest first, at most 250 as on GitHub."""
+    begin = merge_base(repository, pull)
+    return repository.git.commits([pull.head_sha, f"^{begin}"])[::-1]
+
+
+def files(repository: Repository, pull: Pull) -> list[ChangedFile]:
+    return changed_files(repository.git, merge_base(repository, pull), pull.head_sha)
+
+
+def measure(repository: Repository, issue: Issue, pull: Pull) -> Measures:
+    changed = files(repository, pull)
+    mergeable = None
+    base = repository.git.branch(pull.base_ref)
+    if issue.state == "open" and base is not None:
+        mergeable = repository.git.merges_cleanly(base, pull.head_sha)
+    return Measures(
+        commits=len(commits(repository, pull)),
+        additions=sum(file.additions for file in changed),
+        deletions=sum(file.deletions for file in changed),
+        changed_files=len(changed),
+        mergeable=mergeable,
+    )
+
+
+def head_ref_name(number: int) -> str:
+    """The ref under which the base repository serves a pull request's head, forks included."""
+    return f"refs/pull/{number}/head"
+
+
+def record_head(repository: Repository, issue: Issue, pull: Pull) -> None:
+    """Bring the head commit into the base repository and point `refs/pull/N/head` at it."""
+    name = head_ref_name(issue.number)
+    source = pull.head_repository
+    if source is not None and source is not repository:
+        repository.git.take(source.git.path, f"+{pull.head_sha}:{name}")
+    else:
+        repository.git.set_ref(name, pull.head_sha)
+
+
+def follow_branches(state: State, pushed: Repository) -> None:
+    """After a push: open pull requests take the new head, close without one, or turn out to be merged."""
+    for repository, issue, pull in list(_opened_from(state, pushed)):
+        head = pushed.git.branch(pull.head_ref)
+        if head is None:
+            close(state, issue)
+        elif head != pull.head_sha:
+            pull.head_sha = head
+            pull.base_sha = repository.git.branch(pull.base_ref) or pull.base_sha
+            record_head(repository, issue, pull)
+            issue.updated_at = state.now()
+            if repository.git.is_ancestor(head, pull.base_sha):
+                # Nothing is left to merge, and nothing was merged.
+                close(state, issue)
+    for issue, pull in pushed.pulls():
+        tip = pushed.git.branch(pull.base_ref)
+        if issue.state == "open" and tip and pushed.git.is_ancestor(pull.head_sha, tip):
+            mark_merged(state, issue, pull, tip)
+
+
+def _opened_from(state: State, pushed: Repository) -> Iterator[tuple[Repository, Issue, Pull]]:
+    for repository in state.repositories.values():
+        for issue, pull in repository.pulls():
+            if issue.state == "open" and pull.head_repository is pushed:
+                yield repository, issue, pull
+
+
+def close(state: State, issue: Issue) -> None:
+    issue.state = "closed"
+    issue.closed_at = issue.updated_at = state.now()
+
+
+def mark_merged(state: State, issue: Issue, pull: Pull, merge_sha: str) -> None:
+    close(state, issue)
+    pull.merged_at = issue.closed_at
+    pull.merge_sha = merge_sha

@@ -1,0 +1,29 @@
+"""Every operation the forge answers."""
+
+from __future__ import annotations
+
+from bot.forge.operations import (
+    comments,
+    contents,
+    git_data,
+    issues,
+    labels,
+    pulls,
+    reactions,
+    repositories,
+    users,
+)
+from bot.forge.router import Route
+
+# Comments and reactions first: `issues/comments/...` must not be taken for an issue's number.
+ROUTES: tuple[Route, ...] = (
+    *users.ROUTES,
+    *reactions.ROUTES,
+    *comments.ROUTES,
+    *issues.ROUTES,
+    *labels.ROUTES,
+    *pulls.ROUTES,
+    *contents.ROUTES,
+    *git_data.ROUTES,
+    *repositories.ROUTES,
+)

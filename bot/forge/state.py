@@ -1,0 +1,228 @@
+"""What the forge remembers in memory: people, repositories, threads, tokens. Git's own things are on disk."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Literal
+
+from bot.forge.git import BareRepository
+
+Access = Literal["read", "write"]
+
+
+class Role(IntEnum):
+    """What somebody may do in a repository, weakest first. NONE sees public repositories only as READ."""
+
+    NONE = 0
+    READ = 1
+    TRIAGE = 2
+    WRITE = 3
+    MAINTAIN = 4
+    ADMIN = 5
+
+
+@dataclass(slots=True, eq=False)
+class User:
+    """A person, a bot or an organisation: they share one name space and one sequence of ids."""
+
+    id: int
+    login: str
+    kind: Literal["User", "Bot", "Organization"]
+    name: str | None
+    email: str | None
+    created_at: str
+    members: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class Token:
+    """`permissions` None is a classic token with full access; else resource to "read" or "write".
+
+    `repositories` None means every repository its user can see; else full names.
+    """
+
+    value: str
+    user: User
+    permissions: dict[str, Access] | None
+    repositories: frozenset[str] | None
+    used: int = 0
+
+    def may(self, resource: str, access: Access) -> bool:
+        if self.permissions is None:
+            return True
+        granted = self.permissions.get(resource)
+        return granted == "write" or (granted == "read" and access == "read")
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    id: int
+    name: str
+    color: str
+    description: str | None
+    default: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Reaction:
+    id: int
+    user: User
+    content: str
+    created_at: str
+
+
+@dataclass(slots=True, eq=False)
+class Comment:
+    """`author` None is somebody who deleted their account."""
+
+    id: int
+    author: User | None
+    body: str
+    created_at: str
+    updated_at: str
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Review:
+    id: int
+    author: User
+    body: str
+    state: str
+    commit: str
+    submitted_at: str
+
+
+@dataclass(slots=True, eq=False)
+class Pull:
+    """What a pull request has and an issue does not. `head_repository` None: the fork was deleted."""
+
+    id: int
+    head_repository: Repository | None
+    head_owner: User
+    head_ref: str
+    head_sha: str
+    base_ref: str
+    base_sha: str
+    draft: bool
+    maintainer_can_modify: bool = False
+    reviewers: list[User] = field(default_factory=list)
+    reviews: list[Review] = field(default_factory=list)
+    merged_at: str | None = None
+    merged_by: User | None = None
+    merge_sha: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Issue:
+    """An issue, or a pull request where `pull` is there."""
+
+    id: int
+    number: int
+    title: str
+    body: str | None
+    author: User | None
+    created_at: str
+    updated_at: str
+    state: Literal["open", "closed"] = "open"
+    state_reason: str | None = None
+    closed_at: str | None = None
+    closed_by: User | None = None
+    locked: bool = False
+    lock_reason: str | None = None
+    labels: list[Label] = field(default_factory=list)
+    assignees: list[User] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
+    pull: Pull | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Repository:
+    id: int
+    owner: User
+    name: str
+    private: bool
+    default_branch: str
+    git: BareRepository
+    description: str | None
+    created_at: str
+    updated_at: str
+    pushed_at: str
+    parent: Repository | None = None
+    actions_may_open_pull_requests: bool = True
+    roles: dict[int, Role] = field(default_factory=dict)
+    labels: dict[str, Label] = field(default_factory=dict)
+    threads: dict[int, Issue] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner.login}/{self.name}"
+
+    def role_of(self, user: User | None) -> Role:
+        """The role of a person, before any limit of the token they use."""
+        public = Role.NONE if self.private else Role.READ
+        if user is None:
+            return public
+        if user is self.owner:
+            return Role.ADMIN
+        return max(self.roles.get(user.id, Role.NONE), public)
+
+    def is_member(self, user: User) -> bool:
+        return user.id in self.owner.members
+
+    def pulls(self) -> Iterator[tuple[Issue, Pull]]:
+        for thread in self.threads.values():
+            if thread.pull is not None:
+                yield thread, thread.pull
+
+
+class State:
+    """Everything, behind one lock that an operation holds from start to end."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.lock = threading.RLock()
+        self.users: dict[str, User] = {}
+        self.tokens: dict[str, Token] = {}
+        self.repositories: dict[str, Repository] = {}
+        self._clock = clock
+        self._ids = itertools.count(10_001)
+
+    def next_id(self) -> int:
+        return next(self._ids)
+
+    def now(self) -> str:
+        return timestamp(self._clock())
+
+    def epoch(self) -> int:
+        return int(self._clock().timestamp())
+
+    def user(self, login: str) -> User | None:
+        return self.users.get(login.casefold())
+
+    def user_by_email(self, email: str) -> User | None:
+        """Who a commit's address belongs to; GitHub's own no-reply addresses name their user."""
+        local, _, domain = email.partition("@")
+        if domain == "users.noreply.github.com":
+            return self.user(local.partition("+")[2] or local)
+        return next((user for user in self.users.values() if user.email == email), None)
+
+    def repository(self, full_name: str) -> Repository | None:
+        return self.repositories.get(full_name.casefold())
+
+    def add_repository(self, repository: Repository) -> None:
+        self.repositories[repository.full_name.casefold()] = repository
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC, whole seconds, as GitHub writes it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def from_epoch(seconds: int) -> str:
+    return timestamp(datetime.fromtimestamp(seconds, UTC))

@@ -1,0 +1,81 @@
+"""Markdown as GitHub shows it, made safe: of HTML, only a few bare tags survive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+# Tags without attributes cannot do anything; `open` is the one attribute worth having.
+_BARE_TAG = re.compile(
+    r"</?(?:details|summary|sub|sup|kbd|b|i|em|strong|br|hr|p|table|thead|tbody|tr|th|td|code|pre|ul|ol|li)"
+    r"(?: open)?\s*/?>",
+    re.IGNORECASE,
+)
+_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_REFERENCE = re.compile(
+    r"(?<![\w&/#])#(?P<number>[1-9]\d{0,8})\b|(?<![\w/@.])@(?P<login>[A-Za-z0-9-]{1,39})\b"
+)
+_CHECKBOX = re.compile(r"\[([ xX])\] ")
+
+
+def render(text: str, repository_url: str) -> str:
+    """HTML. `#12` becomes a link; `repository_url` is where the numbers belong."""
+    return str(_parser(repository_url).render(text))
+
+
+def _parser(repository_url: str) -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    def words(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        text = tokens[index].content
+        inside_link = sum(token.nesting for token in tokens[:index] if token.type.startswith("link_"))
+        checkbox = _CHECKBOX.match(text) if index == 0 else None
+        shown = text[checkbox.end() :] if checkbox else text
+        html = escape(shown) if inside_link else _linked(shown, repository_url)
+        if checkbox is None:
+            return html
+        ticked = " checked" if checkbox[1] in "xX" else ""
+        return f'<input type="checkbox" disabled{ticked}> {html}'
+
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.add_render_rule("html_block", _safe_html)
+    parser.add_render_rule("html_inline", _safe_html)
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("text", words)
+    return parser
+
+
+def _safe_html(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    return safe_html(tokens[index].content)
+
+
+def safe_html(text: str) -> str:
+    """Comments go, bare tags stay, everything else is shown as text."""
+    text = _HTML_COMMENT.sub("", text)
+    out, end = [], 0
+    for match in _BARE_TAG.finditer(text):
+        out += [escape(text[end : match.start()]), match[0].lower()]
+        end = match.end()
+    out.append(escape(text[end:]))
+    return "".join(out)
+
+
+def _image(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """Its description only: a page of the forge loads nothing from elsewhere."""
+    return f'<span class="image">{escape(tokens[index].content)}</span>'
+
+
+def _linked(text: str, repository_url: str) -> str:
+    def link(match: re.Match[str]) -> str:
+        if match["number"]:
+            return f'<a href="{escape(repository_url)}/issues/{match["number"]}">{match[0]}</a>'
+        return f'<span class="mention">{match[0]}</span>'
+
+    return _REFERENCE.sub(link, escape(text, quote=False))

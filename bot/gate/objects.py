@@ -1,0 +1,76 @@
+"""The gate's view of git objects: the base commit's listing, blob sizes and contents."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.checkout.git import Git
+
+FILE = "100644"
+PROGRAM = "100755"
+LINK = "120000"
+GITLINK = "160000"
+
+
+class Entry(NamedTuple):
+    """A path's git mode, and the object id of its content. A tuple: there may be hundreds of thousands."""
+
+    mode: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that differs from the base. `data` is the new content (of a link: its target)."""
+
+    path: str
+    old: Entry | None
+    new: Entry | None
+    data: bytes | None
+
+
+def listing(git: Git, commit: str) -> dict[str, Entry]:
+    """Every path of `commit`. Names that are not UTF-8 come in Python's surrogate form."""
+    entries: dict[str, Entry] = {}
+    output = os.fsdecode(git.run("ls-tree", "-r", "-z", "--full-tree", commit))
+    for line in output.split("\0"):
+        if line:
+            head, _, path = line.partition("\t")
+            mode, _, rest = head.partition(" ")
+            entries[path] = Entry(mode, rest.partition(" ")[2])
+    return entries
+
+
+def sizes(git: Git, shas: Sequence[str]) -> list[int]:
+    """The sizes of objects in bytes, without reading them."""
+    if not shas:
+        return []
+    output = git.run(
+        "cat-file", "--batch-check=%(objectsize)", input="".join(f"{sha}\n" for sha in shas).encode()
+    )
+    return [int(line) for line in output.split()]
+
+
+def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
+    """The contents of blobs. Ask `sizes` first: everything is in memory at once."""
+    if not shas:
+        return []
+    output = git.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode())
+    found: list[bytes] = []
+    position = 0
+    for _ in shas:
+        end = output.index(b"\n", position)
+        size = int(output[position:end].split()[2])
+        found.append(output[end + 1 : end + 1 + size])
+        position = end + size + 2
+    return found
+
+
+def blob_id(data: bytes, object_format: str) -> str:
+    """The object id git would give to `data`."""
+    digest = hashlib.sha1 if object_format == "sha1" else hashlib.sha256
+    return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,190 @@
+"""Which paths may not be in a change, which are withheld from it, and which a reviewer should look at twice.
+
+Pure functions of a path. Names are folded before they are compared, since a file system that ignores case,
+trailing dots or invisible characters would fold them later, in somebody's checkout.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+_LONGEST_PATH = 4096
+_LONGEST_NAME = 255
+
+# Shown as nothing. HFS+ drops some of these when it compares names, other programs drop others.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+# Bidirectional controls and line separators: they make one path look like another in a review.
+_DECEPTIVE = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_DOT_GIT = re.compile(r"(?:\.git|git~[0-9]+)")
+
+_ROOT_ONLY = (".github",)
+_ANYWHERE = """
+    codeowners .gitmodules .gitattributes .git-blame-ignore-revs agents.md claude.md gemini.md skill.md
+    .cursor* .claude .codex .agents .gemini .windsurf* .mcp.json .husky .githooks
+    .pre-commit-config.yaml .pre-commit-config.yml .devcontainer .devcontainer.json .vscode .npmrc
+    pip.conf
+"""
+# The short names NTFS may give to long ones: `.github`, `.gitmodules`, `.gitattributes`.
+_SHORT_NAMES = re.compile(r"(?:github|gitmod|gitatt|gi7eba|gi7d29)~[0-9]+")
+
+_SENSITIVE: tuple[tuple[str, str], ...] = (
+    (
+        "dependency manifest",
+        """
+        package.json pyproject.toml setup.py setup.cfg requirements*.txt requirements*.in
+        constraints*.txt pipfile environment.yml environment.yaml cargo.toml go.mod go.work gemfile
+        *.gemspec composer.json pom.xml build.gradle build.gradle.kts settings.gradle
+        settings.gradle.kts *.csproj *.fsproj packages.config nuget.config mix.exs package.swift
+        pubspec.yaml deno.json deno.jsonc build.sbt conanfile.*
+        """,
+    ),
+    (
+        "lock file",
+        """
+        package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb poetry.lock
+        pdm.lock uv.lock pylock*.toml requirements.lock pipfile.lock cargo.lock go.sum go.work.sum
+        gemfile.lock composer.lock gradle.lockfile mix.lock package.resolved pubspec.lock
+        packages.lock.json flake.lock deno.lock
+        """,
+    ),
+    (
+        "build file",
+        """
+        dockerfile dockerfile.* *.dockerfile containerfile docker-compose*.y*ml compose.y*ml makefile
+        gnumakefile makefile.* *.mk justfile rakefile cmakelists.txt build.rs meson.build taskfile.y*ml
+        flake.nix gulpfile.* gruntfile.* build.bazel module.bazel workspace gradlew gradlew.bat
+        gradle-wrapper.* mvnw mvnw.cmd
+        """,
+    ),
+    (
+        "runs on its own",
+        """
+        conftest.py *.pth sitecustomize.py usercustomize.py noxfile.py tox.ini pytest.ini jest.config.*
+        vitest.config.* webpack.config.* vite.config.* babel.config.* .babelrc .eslintrc*
+        eslint.config.* .envrc .yarnrc* .pnpmfile.cjs .pypirc bunfig.toml
+        """,
+    ),
+    (
+        "CI",
+        """
+        .gitlab-ci.yml azure-pipelines.yml jenkinsfile .travis.yml appveyor.yml .appveyor.yml action.yml
+        action.yaml bitbucket-pipelines.yml cloudbuild.yaml codecov.yml .drone.yml
+        """,
+    ),
+)
+_SENSITIVE_FOLDERS = {
+    ".circleci": "CI",
+    ".buildkite": "CI",
+    ".ci": "CI",
+    "ci": "CI",
+    ".yarn": "runs on its own",
+}
+
+_TEST_PATH = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.[^/]+$|_test\.[^/]+$|Tests?\.[a-z]+$"
+)
+_ASSERTION = re.compile(
+    rb"\bassert|\bexpect\s*\(|\.should\b|\b(?:EXPECT|ASSERT)_|\bt\.(?:Error|Fatal)|\brequire\.[A-Z]|\bpytest\.raises"
+)
+_SKIP = re.compile(
+    rb"\bskip(?:If|Unless)?\b\s*\(|mark\.(?:skip|xfail)|\b(?:it|test|describe)\.(?:skip|todo)\b|\bx(?:it|describe)\s*\("
+    rb"|#\[ignore|\bt\.Skip|@(?:Ignore|Disabled)\b"
+)
+
+
+def refusal(path: str) -> str | None:
+    """Why no commit may hold `path`, or `None`. The reason follows "the path X"."""
+    if len(path) > _LONGEST_PATH:
+        return f"is longer than {_LONGEST_PATH} characters"
+    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        return "does not stay in the tree"
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return "is not valid UTF-8"
+    if any(unicodedata.category(char) == "Cc" for char in path):
+        return "holds a control character"
+    if _DECEPTIVE.search(path):
+        return "holds a character that hides what it is"
+    if "\\" in path:
+        return "holds a backslash, which separates folders on Windows"
+    for part in path.split("/"):
+        if len(part.encode()) > _LONGEST_NAME:
+            return f"has a part longer than {_LONGEST_NAME} bytes"
+        if is_git_folder(part):
+            return "is or looks like git's own folder"
+    return None
+
+
+def is_git_folder(name: str) -> bool:
+    """Whether some file system would take the name for `.git`."""
+    return _DOT_GIT.fullmatch(folded(name)) is not None
+
+
+def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
+    """Why a change to `path` is kept out of the published patch, or `None`.
+
+    `skills` are the folders that hold a SKILL.md: all of a skill is instructions to agents.
+    """
+    parts = [folded(part) for part in path.split("/")]
+    if parts[0] in _ROOT_ONLY:
+        return f"protected path: {path.split('/', 1)[0]}"
+    for part, original in zip(parts, path.split("/"), strict=True):
+        if _is_protected_name(part):
+            return f"protected path: {original}"
+    folder = "/".join(parts)
+    for skill in skills:
+        if folder.startswith("/".join(folded(part) for part in skill.split("/")) + "/"):
+            return f"protected path: the skill {skill}"
+    return None
+
+
+def sensitive(path: str) -> str:
+    """What kind of file `path` is that runs, builds or pins more than itself; "" for an ordinary one."""
+    parts = [folded(part) for part in path.split("/")]
+    for part in parts[:-1]:
+        if part in _SENSITIVE_FOLDERS:
+            return _SENSITIVE_FOLDERS[part]
+    for kind, patterns in _SENSITIVE:
+        if any(fnmatchcase(parts[-1], pattern) for pattern in patterns.split()):
+            return kind
+    return ""
+
+
+def weakened(path: str, removed: Iterable[bytes], added: Iterable[bytes], *, deleted: bool) -> str:
+    """How a change makes a test weaker: deleted, fewer assertions, newly skipped. "" where it does not."""
+    if not _TEST_PATH.search(path):
+        return ""
+    if deleted:
+        return "deletes a test file"
+    removed, added = list(removed), list(added)
+    fewer = sum(1 for line in removed if _ASSERTION.search(line)) - sum(
+        1 for line in added if _ASSERTION.search(line)
+    )
+    if fewer > 0:
+        return f"removes {fewer} assertion{'s' if fewer > 1 else ''} from a test"
+    if sum(1 for line in added if _SKIP.search(line)) > sum(1 for line in removed if _SKIP.search(line)):
+        return "skips a test"
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """One path component as the most forgiving file system would compare it."""
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", name))).casefold()
+    # NTFS: a colon begins the name of a stream, and trailing dots and spaces are dropped.
+    return visible.split(":", 1)[0].rstrip(" .")
+
+
+def _is_protected_name(name: str) -> bool:
+    return (
+        any(fnmatchcase(name, pattern) for pattern in _ANYWHERE.split())
+        or _SHORT_NAMES.fullmatch(name) is not None
+    )

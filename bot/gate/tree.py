@@ -1,0 +1,56 @@
+"""The diff gate for a work tree: the only way from what an agent did to a patch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from bot.checkout.git import Git
+from bot.contracts.errors import GateError
+from bot.gate.errors import DEFAULT_LIMITS, GateLimits, HostileTree
+from bot.gate.objects import listing
+from bot.gate.scratch import scratch
+from bot.gate.verdict import HoldsSecret, MayWrite, Verdict, decide
+from bot.gate.walk import changes, untracked
+
+__all__ = ["GateLimits", "HostileTree", "Verdict", "judge_tree", "untracked_files"]
+
+
+def judge_tree(
+    git: Git,
+    base_sha: str,
+    tree: Path,
+    *,
+    limits: GateLimits = DEFAULT_LIMITS,
+    may_write: MayWrite | None = None,
+    passed_over: Collection[str] = (),
+    holds_secret: HoldsSecret | None = None,
+) -> Verdict:
+    """What of `tree` may leave, as a patch on `base_sha`. Every workshop process must be dead by now.
+
+    `may_write` gives a reason to withhold a path, or `None`. New files in `passed_over`, made by setup before
+    the agent began, are not part of the patch. `holds_secret` names a secret in bytes that are to leave, withheld
+    ones included. An empty patch with nothing withheld means that nothing changed. Raises `HostileTree` for links
+    out, submodules, names, limits and secrets.
+    """
+    try:
+        with scratch(git, base_sha) as room:
+            base = listing(git, base_sha)
+            found = changes(room, base, tree, limits, passed_over)
+            return decide(room, base_sha, base, found, limits, may_write, holds_secret)
+    except OSError as error:
+        raise GateError(f"the gate could not judge {tree}: {error.strerror or error}") from error
+
+
+def untracked_files(
+    git: Git, base_sha: str, tree: Path, *, limits: GateLimits = DEFAULT_LIMITS
+) -> frozenset[str]:
+    """The files of `tree` that the base does not have and its ignore rules do not leave out.
+
+    Every process that could write there must be dead. Raises as `judge_tree` does.
+    """
+    try:
+        with scratch(git, base_sha) as room:
+            return untracked(room, listing(git, base_sha), tree, limits)
+    except OSError as error:
+        raise GateError(f"the gate could not read {tree}: {error.strerror or error}") from error

@@ -1,0 +1,152 @@
+"""GitHub Actions' side of the process: outputs, masks, groups, annotations, the step summary.
+
+The runner reads commands out of whatever a step prints, so text that is not ours is printed only between
+`stop-commands` marks. Outputs go through the runner's file, each with a delimiter of its own that nobody
+could have guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TextIO
+
+from bot.contracts.errors import UsageError
+
+# The runner drops a step summary over 1 MiB whole.
+SUMMARY_LIMIT = (1 << 20) - 4096
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+# ECMA-48 sequences (CSI, OSC, DCS, PM, APC, SOS), then other control characters but newline and tab.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]).*?(?:\x07|\x1b\\|\x9c)",
+    re.DOTALL,
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Actions:
+    """One step of a job. `environment` is the step's; `out` is what the runner reads.
+
+    Outside Actions, outputs and summary go nowhere and commands are not printed; plain text still is.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        out: TextIO,
+        token: Callable[[], str] = lambda: secrets.token_hex(16),
+    ) -> None:
+        self._out = out
+        self._token = token
+        self._active = environment.get("GITHUB_ACTIONS") == "true"
+        self._outputs = environment.get("GITHUB_OUTPUT", "") if self._active else ""
+        self._summary = environment.get("GITHUB_STEP_SUMMARY", "") if self._active else ""
+
+    @property
+    def active(self) -> bool:
+        return self._active
+
+    def set_output(self, name: str, value: str) -> None:
+        """Raises `UsageError` when the value contains its own delimiter, which no honest value does."""
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"not an output's name: {name!r}")
+        delimiter = f"end-{self._token()}"
+        if delimiter in value:
+            raise UsageError(
+                f"The output {name} contains the delimiter that was to end it; it was not written."
+            )
+        if self._outputs:
+            self._append(self._outputs, f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
+
+    def add_mask(self, secret: str) -> None:
+        """Ask the runner to hide `secret` in its log. Line by line, since that is how it looks."""
+        for line in secret.splitlines():
+            if line.strip():
+                self._command("add-mask", line)
+
+    def annotate(self, level: Literal["notice", "warning", "error"], message: str, title: str = "") -> None:
+        """A line that Actions shows on the run's page; outside Actions, on the terminal."""
+        if self._active:
+            properties = f" title={escape_property(printable(title))}" if title else ""
+            self._command(level, printable(message), properties)
+        else:
+            self.print(f"{level}: {message}")
+
+    @contextmanager
+    def group(self, title: str) -> Iterator[None]:
+        """A folded part of the log."""
+        if self._active:
+            self._command("group", printable(title))
+        try:
+            yield
+        finally:
+            if self._active:
+                self._command("endgroup", "")
+
+    def print(self, text: str) -> None:
+        """Text by anybody: control sequences gone, and nothing in it is a command to the runner."""
+        shown = printable(text)
+        if not self._active or not _looks_like_command(shown):
+            self._write(shown)
+            return
+        token = self._token()
+        while token in shown:
+            token = self._token()
+        self._write(f"::stop-commands::{token}")
+        self._write(_broken_commands(shown))
+        self._write(f"::{token}::")
+
+    def add_summary(self, markdown: str) -> None:
+        """Append to the job's summary; what is over the limit is cut, with a word."""
+        if not self._summary:
+            return
+        content = f"{markdown.rstrip()}\n".encode()
+        room = SUMMARY_LIMIT - (os.path.getsize(self._summary) if os.path.exists(self._summary) else 0)
+        if len(content) > room:
+            note = b"\n\n(cut: the summary is full; the whole is in the run's artifact)\n"
+            content = content[: max(room - len(note), 0)].decode(errors="ignore").encode() + note
+        self._append(self._summary, content.decode())
+
+    def _command(self, name: str, data: str, properties: str = "") -> None:
+        if self._active:
+            self._write(f"::{name}{properties}::{escape_data(data)}")
+
+    def _write(self, line: str) -> None:
+        self._out.write(f"{line}\n")
+        self._out.flush()
+
+    def _append(self, path: str, text: str) -> None:
+        try:
+            with Path(path).open("a", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except OSError as error:
+            raise UsageError(f"The runner's file {path} could not be written: {error.strerror}.") from error
+
+
+def escape_data(text: str) -> str:
+    """The message of a workflow command, as the runner unescapes it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    """A property of a workflow command."""
+    return escape_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def printable(text: str) -> str:
+    """`text` without terminal sequences and control characters; carriage returns become line ends."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _looks_like_command(text: str) -> bool:
+    return "::" in text or "##[" in text
+
+
+def _broken_commands(text: str) -> str:
+    """The second lock: the old `##[` form, and a `::` at a line's start, are commands no more."""
+    return re.sub(r"^(\s*):(?=:)", "\\1:\u200b", text.replace("##[", "##\u200b["), flags=re.MULTILINE)

@@ -1,0 +1,120 @@
+"""What GitHub's refusals mean, in one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.contracts.errors import AgentError, ExitCode
+
+OPENING_FORBIDDEN = "not permitted to create or approve pull requests"
+ACTIONS_SETTING = "Allow GitHub Actions to create and approve pull requests"
+
+_MESSAGE_LIMIT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One answer that was not a success. `status` is 0 when there was no answer at all.
+
+    `retry_after` is in seconds from now, `reset_at` in seconds since the epoch; `None` where not said.
+    """
+
+    status: int
+    message: str
+    reasons: tuple[str, ...] = ()
+    retry_after: float | None = None
+    reset_at: float | None = None
+    out_of_quota: bool = False
+
+    @property
+    def rate_limited(self) -> bool:
+        """Refused for its frequency and not carried out: a primary or secondary limit, or an abuse answer."""
+        if self.status == 429:
+            return True
+        said = self.message.lower()
+        spoken = "rate limit" in said or "abuse detection" in said or "retry your request again later" in said
+        return self.status == 403 and (spoken or self.out_of_quota or self.retry_after is not None)
+
+    @property
+    def transient(self) -> bool:
+        """It may have been carried out, or not: no answer, or a server that fell over."""
+        return self.status == 0 or self.status >= 500
+
+
+class GitHubError(AgentError):
+    """GitHub did not do what was asked. `failure` is what it said."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, sentence: str, failure: Failure) -> None:
+        super().__init__(sentence)
+        self.failure = failure
+
+    @property
+    def status(self) -> int:
+        return self.failure.status
+
+    def says(self, words: str) -> bool:
+        """Whether GitHub's message or one of its reasons contains `words`, case ignored."""
+        return any(words.lower() in text.lower() for text in (self.failure.message, *self.failure.reasons))
+
+
+def failure_from(status: int, data: object, headers: Mapping[str, str] | None) -> Failure:
+    """From an answer's parts as PyGithub's exceptions carry them. Any shape of `data` is tolerated."""
+    body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+    lowered = {key.lower(): value for key, value in (headers or {}).items()}
+    listed = body.get("errors")
+    return Failure(
+        status=status,
+        message=_clean(body.get("message") or (data if isinstance(data, str) else "")),
+        reasons=tuple(_reason(one) for one in listed[:5]) if isinstance(listed, list) else (),
+        retry_after=_number(lowered.get("retry-after")),
+        reset_at=_number(lowered.get("x-ratelimit-reset")),
+        out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
+    )
+
+
+def sentence(failure: Failure, doing: str) -> str:
+    """`doing` completes "while …", such as "reading issue 7 of octo/hello"."""
+    said = failure.message or "no message"
+    if failure.reasons:
+        said = f"{said}: {'; '.join(failure.reasons)}"
+    if failure.rate_limited:
+        return f"GitHub's rate limit stopped us while {doing} ({failure.status}: {said}); try again later."
+    match failure.status:
+        case 0:
+            return f"GitHub did not answer while {doing} ({said})."
+        case 401:
+            return f"GitHub did not accept the token while {doing} (401: {said}): it is wrong or has expired."
+        case 403:
+            return f"GitHub does not allow {doing} with this token (403: {said})."
+        case 404:
+            return (
+                f"GitHub found nothing while {doing} (404): it does not exist, or the token may not see it."
+            )
+        case 422:
+            return f"GitHub did not take the request while {doing} (422: {said})."
+        case status:
+            return f"GitHub answered {status} while {doing} ({said})."
+
+
+def _reason(error: object) -> str:
+    if isinstance(error, Mapping):
+        if error.get("message"):
+            return _clean(error["message"])
+        return _clean(" ".join(str(error[key]) for key in ("resource", "field", "code") if error.get(key)))
+    return _clean(error)
+
+
+def _clean(text: object) -> str:
+    line = " ".join(str(text).split())
+    return "".join(c for c in line if c.isprintable())[:_MESSAGE_LIMIT].rstrip(".")
+
+
+def _number(text: object) -> float | None:
+    try:
+        return max(float(str(text)), 0.0) if text is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,64 @@
+"""When to ask GitHub again, and how long to wait before: a pure decision, and the loop that carries it out.
+
+PyGithub's own retry is off: it repeats a POST after a 502 (a second comment, when the first did arrive) and
+waits as long as a `Retry-After` says. Here what is not safe to repeat is repeated only when GitHub said that
+it had not been carried out, and waits are capped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.github.errors import Failure
+
+ATTEMPTS = 5
+# Seconds. A job that sleeps longer is cut by its own time limit; the bundle is kept, so failing is cheap.
+LONGEST_WAIT = 120.0
+# GitHub asks for "at least one minute" where a secondary limit comes without `Retry-After`.
+SECONDARY_WAIT = 60.0
+
+
+def wait_before_retry(failure: Failure, attempt: int, now: float, *, safe: bool) -> float | None:
+    """Seconds to wait before attempt number `attempt + 1`, or `None` to give up.
+
+    `now` is in seconds since the epoch; `safe` says that doing it twice is the same as doing it once.
+    """
+    if attempt >= ATTEMPTS:
+        return None
+    if failure.rate_limited:
+        wait = _rate_limit_wait(failure, attempt, now)
+    elif failure.transient and safe:
+        wait = max(failure.retry_after or 0.0, 0.5 * 2 ** (attempt - 1))
+    else:
+        return None
+    return wait if wait <= LONGEST_WAIT else None
+
+
+def _rate_limit_wait(failure: Failure, attempt: int, now: float) -> float:
+    if failure.retry_after is not None:
+        return failure.retry_after
+    if failure.out_of_quota and failure.reset_at is not None:
+        # One more second, since nobody says when in that second the reset comes.
+        return max(failure.reset_at - now, 0.0) + 1.0
+    return SECONDARY_WAIT * attempt
+
+
+@dataclass
+class Pace:
+    """Time as the client sees it: `between_writes` seconds pass from one write to the next."""
+
+    between_writes: float = 1.0
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.time
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _last_write: float = 0.0
+
+    def before_write(self) -> None:
+        with self._lock:
+            wait = self._last_write + self.between_writes - self.now()
+            if wait > 0:
+                self.sleep(min(wait, self.between_writes))
+            self._last_write = self.now()

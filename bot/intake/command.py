@@ -1,0 +1,192 @@
+"""The command grammar: what of a comment is addressed to the bot.
+
+A command is the token `/agent`, case-sensitive, at the start of the first line that is not blank, with at
+most three spaces before it: so never inside a quote, a code block, or running text. What follows it:
+
+1. Options (`--model x`, `--model=x`, `--draft`) stand before or after the verb, or at the very end of the
+   first line. Between other words, or in backticks, `--something` is part of the instruction.
+2. The first word that is no option is the verb when it is one of the verbs, in any case, with or without
+   punctuation after it. A word one slip away from a verb (`revew`) is a mistake and the nearest verb is
+   named. Anything else begins the instruction of a `fix`.
+3. The rest of the line and all further lines are the instruction. None at all means "this issue".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.contracts.request import Verb
+from bot.intake.hygiene import clean
+from bot.intake.nearest import nearest
+
+# Option name -> what its value is called in a message; empty for one that takes none.
+OPTIONS: Mapping[str, str] = {
+    "model": "a model's name, as in `--model anthropic/claude-sonnet-4-5`",
+    "budget": "an amount in USD, as in `--budget 2`",
+    "base": "a branch's name, as in `--base main`",
+    "draft": "",
+    "no-draft": "",
+    "dry-run": "",
+}
+
+_ADDRESS = "/agent"
+_MAX_INDENT = 3
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_WORD = re.compile(r"\S+")
+_OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+_AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
+# What git's check-ref-format refuses, and names that would be read as something other than a branch: a ref
+# from elsewhere (`refs/`, `pull/`: a fork's head) or an object's id.
+_NOT_A_BRANCH = re.compile(
+    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|[./]$|^[-/]|^@$|^refs/|^pull/|^HEAD$"
+    r"|^[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as written. `instruction` is empty for "this issue", and has hidden text taken out.
+
+    `options` holds values as text (`draft` and `dry-run` are "true" or "false"). `problem` is one sentence
+    for its author where it cannot be carried out as written; verb and options mean nothing then.
+    """
+
+    verb: Verb
+    instruction: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+class _ProblemError(Exception):
+    """One sentence for the author of the command."""
+
+
+def parse_command(body: str) -> Command | None:
+    """The command in a comment's body, or `None` when it holds none. Never raises, whatever the text."""
+    rest = _after_token(body)
+    if rest is None:
+        return None
+    first, _, further = clean(rest).text.partition("\n")
+    try:
+        verb, text, options = _read_line(first)
+    except _ProblemError as problem:
+        return Command(Verb.FIX, problem=str(problem))
+    return Command(verb, f"{text}\n{further}".strip(), options)
+
+
+def mentions_agent(body: str) -> bool:
+    """Whether the token stands anywhere in `body`, so that the log can say why nothing happened."""
+    return re.search(rf"(?<!\S){_ADDRESS}(?!\S)", body) is not None
+
+
+def _after_token(body: str) -> str | None:
+    """What follows the token, line ends made `\\n`; `None` where `body` is no command."""
+    lines = _LINE_END.split(body)
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return None
+    line = lines[first]
+    stripped = line.lstrip(" ")
+    rest = stripped.removeprefix(_ADDRESS)
+    if rest == stripped or len(line) - len(stripped) > _MAX_INDENT or (rest and not rest[0].isspace()):
+        return None
+    return "\n".join([rest, *lines[first + 1 :]])
+
+
+def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
+    spans = [match.span() for match in _WORD.finditer(line)]
+    words = [line[start:end] for start, end in spans]
+    options: dict[str, str] = {}
+    position = _read_leading(words, 0, options)
+    verb = _read_verb(words[position]) if position < len(words) else None
+    if verb is not None:
+        position = _read_leading(words, position + 1, options)
+    end = _trailing_start(words, position)
+    _read_leading(words, end, options)
+    text = line[spans[position][0] : spans[end - 1][1]] if position < end else ""
+    return verb or Verb.FIX, text, options
+
+
+def _read_verb(word: str) -> Verb | None:
+    """The verb that `word` is, `None` for a word of an instruction."""
+    plain = word.rstrip(".,:;!?").lower()
+    verbs = [verb.value for verb in Verb]
+    if plain in verbs:
+        return Verb(plain)
+    meant = nearest(plain, verbs, slips=1)
+    if meant:
+        raise _ProblemError(
+            f"`{_ADDRESS} {_shown(plain)}` is not a verb; `{_ADDRESS} {meant}` is the nearest."
+        )
+    return None
+
+
+def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) -> int:
+    """Read options from `position` on into `options`; the position of the first word that is none."""
+    while position < len(words) and (match := _OPTION.fullmatch(words[position])):
+        name, value = match.group(1), match.group(2)
+        position += 1
+        if OPTIONS.get(name) and value is None:
+            if position == len(words):
+                raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+            value = words[position]
+            position += 1
+        _set_option(name, value, options)
+    return position
+
+
+def _trailing_start(words: Sequence[str], lowest: int) -> int:
+    """Where the run of options begins that ends the line; the number of words when none does."""
+    start = len(words)
+    while start > lowest:
+        if _is_option(words[start - 1], takes_next=False):
+            start -= 1
+        elif start - 1 > lowest and _is_option(words[start - 2], takes_next=True):
+            start -= 2
+        else:
+            break
+    return start
+
+
+def _is_option(word: str, *, takes_next: bool) -> bool:
+    """Whether a word at the line's end is an option of ours, or close enough to one to be a slip."""
+    match = _OPTION.fullmatch(word)
+    if not match:
+        return False
+    name = match.group(1) if match.group(1) in OPTIONS else nearest(match.group(1), OPTIONS, slips=1)
+    if not name:
+        return False
+    return (bool(OPTIONS[name]) and match.group(2) is None) == takes_next
+
+
+def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
+    if name not in OPTIONS:
+        meant = nearest(name, OPTIONS)
+        raise _ProblemError(f"There is no option `--{_shown(name)}`; `--{meant}` is the nearest.")
+    if not OPTIONS[name]:
+        if value is not None:
+            raise _ProblemError(f"`--{name}` takes no value.")
+        key, value = ("draft", "false") if name == "no-draft" else (name, "true")
+    else:
+        key, value = name, _checked(name, value or "")
+    if key in options:
+        raise _ProblemError(f"`--{key}` is given twice.")
+    options[key] = value
+
+
+def _checked(name: str, value: str) -> str:
+    if name == "budget" and (amount := _AMOUNT.fullmatch(value)) and float(amount.group(1)) > 0:
+        return amount.group(1)
+    if name == "model" and _MODEL.fullmatch(value):
+        return value
+    if name == "base" and value and len(value) <= 250 and not _NOT_A_BRANCH.search(value):
+        return value
+    raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+
+
+def _shown(word: str) -> str:
+    """A word of the author's, fit to stand in backticks."""
+    return word.replace("`", "'")[:40]

@@ -1,0 +1,93 @@
+"""What the policy says to one tool call: pure, from the call's arguments alone.
+
+The strictest match wins, whatever the order of the rules. Where none matches the call is allowed: the sandbox
+and the gate are the boundary, rules state intent, cost and manners. With nobody to ask, `ask` is `deny`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.contracts.request import Tier
+from bot.policy.schema import Effect, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`rule` names the deciding rule and its place; it and `reason` are empty where no rule matched.
+
+    `nearest` says in words the nearest thing that would be allowed, where there is one.
+    """
+
+    effect: Effect
+    rule: str = ""
+    reason: str = ""
+    nearest: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        return self.effect is Effect.ALLOW
+
+    @property
+    def message(self) -> str:
+        """The decision in a sentence or two, for the model and for people; empty where no rule matched."""
+        if not self.rule:
+            return ""
+        says = {Effect.ALLOW: "allows", Effect.ASK: "asks about", Effect.DENY: "denies"}[self.effect]
+        reason = f": {self.reason.rstrip('.')}" if self.reason else ""
+        nearest = f" Nearest allowed: {self.nearest}." if self.nearest else ""
+        return f"{self.rule} {says} this{reason}.{nearest}"
+
+
+def decide(
+    policy: Policy,
+    tier: Tier,
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    can_ask: bool = False,
+    root: str = "",
+) -> Decision:
+    """The decision on a call of `tool`. `root` is the work tree as the tools see it, for absolute paths.
+
+    With `can_ask` false, as in Actions, an `ask` comes out as `deny`, and its reason says so.
+    """
+    rules = [rule for rule in policy.rules if tier in rule.tiers]
+    if not rules:
+        return Decision(Effect.ALLOW)
+    from bot.policy import judge
+
+    judged = judge.call(rules, tool, arguments, root)
+    if judged is None:
+        return Decision(Effect.ALLOW)
+    rule, nearest = judged
+    if rule.effect is Effect.ASK and not can_ask:
+        reason = "; ".join(
+            filter(None, [rule.reason, "a person would have to be asked, and nobody is there"])
+        )
+        return Decision(Effect.DENY, rule.name, reason, nearest)
+    return Decision(rule.effect, rule.name, rule.reason, nearest)
+
+
+def may_write(policy: Policy, tier: Tier, *, can_ask: bool = False) -> Callable[[str], str | None]:
+    """For the gate: from a path of the diff to why it may not be written, `None` where it may.
+
+    A command can write too, so what a rule refuses to `edit` and `write` the diff may not hold either. With
+    `can_ask` true a person was asked at the time, and only what is denied outright counts.
+    """
+    limit = Effect.DENY if can_ask else Effect.ASK
+    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= limit.rank]
+
+    def why_not(path: str) -> str | None:
+        if not rules:
+            return None
+        from bot.policy import judge
+
+        rule = judge.forbids_writing(rules, path)
+        if rule is None:
+            return None
+        return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
+
+    return why_not

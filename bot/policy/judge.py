@@ -1,0 +1,98 @@
+"""Which rule decides one call, and what would have been allowed. Imported only where there are rules."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from bot.policy.globs import normalise
+from bot.policy.matching import covers_path, covers_shell
+from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, CommandRule, OpaqueRule, PathRule, Rule
+from bot.policy.schema import Effect
+from bot.policy.shell import ShellCommand, parse_shell
+
+_SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
+
+AnyRule = TypeVar("AnyRule", bound=Rule)
+
+
+def call(
+    rules: Sequence[Rule], tool: str, arguments: Mapping[str, Any], root: str
+) -> tuple[Rule, str] | None:
+    """The strictest rule that covers the call, with the nearest allowed alternative; `None` where none is."""
+    if tool == SHELL_TOOL:
+        return _command(rules, arguments.get("command"))
+    return _path(rules, tool, arguments.get("path", "."), root)
+
+
+def forbids_writing(rules: Iterable[Rule], path: str) -> PathRule | None:
+    """The first path rule for a writing tool that covers `path`."""
+    for rule in rules:
+        if isinstance(rule, PathRule) and rule.tools & WRITING_TOOLS and covers_path(rule, path):
+            return rule
+    return None
+
+
+def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Rule, str] | None:
+    plain = normalise(path, root) if isinstance(path, str) else None
+    if plain is None:
+        return None
+    path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
+    rule = _strictest([rule for rule in path_rules if tool in rule.tools and covers_path(rule, plain)])
+    if rule is None:
+        return None
+    return rule, _nearest_path(rule, path_rules, tool, plain)
+
+
+def _command(rules: Iterable[Rule], command: object) -> tuple[Rule, str] | None:
+    shell_rules = [rule for rule in rules if isinstance(rule, CommandRule | OpaqueRule)]
+    if not shell_rules or not isinstance(command, str):
+        return None
+    shell = parse_shell(command)
+    rule = _strictest([rule for rule in shell_rules if _covers(rule, shell)])
+    if rule is None:
+        return None
+    return rule, _nearest_command(rule, shell_rules, shell)
+
+
+def _covers(rule: CommandRule | OpaqueRule, shell: ShellCommand) -> bool:
+    return shell.simple is None if isinstance(rule, OpaqueRule) else covers_shell(rule, shell)
+
+
+def _strictest(matching: Sequence[AnyRule]) -> AnyRule | None:
+    return max(matching, key=lambda rule: rule.effect.rank, default=None)
+
+
+def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: str) -> str:
+    """Looking at the same file, where only changing it is refused; else where such a call is welcome."""
+    if rule.effect is Effect.ALLOW:
+        return ""
+    if tool in WRITING_TOOLS:
+        refusing = [one for one in rules if one.effect is not Effect.ALLOW and "view" in one.tools]
+        if not any(covers_path(one, path) for one in refusing):
+            return f"`view` of {path}"
+    welcome = [*rule.exceptions]
+    welcome += [
+        glob for one in rules if one.effect is Effect.ALLOW and tool in one.tools for glob in one.globs
+    ]
+    found = difflib.get_close_matches(path, welcome, n=1, cutoff=0.0)
+    return f"`{tool}` under {found[0]}" if found else ""
+
+
+def _nearest_command(
+    rule: CommandRule | OpaqueRule, rules: Iterable[CommandRule | OpaqueRule], shell: ShellCommand
+) -> str:
+    """The allowed pattern, or the exception of the rule, that looks most like what was tried."""
+    if rule.effect is Effect.ALLOW:
+        return ""
+    if isinstance(rule, OpaqueRule):
+        return _SIMPLE_FORM
+    welcome = [*rule.exceptions]
+    for one in rules:
+        if isinstance(one, CommandRule) and one.effect is Effect.ALLOW:
+            welcome += one.patterns
+    spelled = [" ".join(min(token) for token in pattern) for pattern in welcome]
+    tried = " ".join(shell.seen[0]) if shell.seen else ""
+    found = difflib.get_close_matches(tried, spelled, n=1, cutoff=0.0)
+    return f"`{found[0]}`" if found else ""

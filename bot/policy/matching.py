@@ -1,0 +1,54 @@
+"""Whether one rule covers one path or command."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+from bot.policy.globs import matches, normalise
+from bot.policy.rule import CommandPattern, CommandRule, PathRule
+from bot.policy.schema import Effect
+from bot.policy.shell import ShellCommand, Words, parse_shell
+
+
+def covers_path(rule: PathRule, path: str) -> bool:
+    """`path` relative to the root; what lies outside is no rule's, since the tool host refuses it anyway."""
+    plain = normalise(path)
+    if plain is None:
+        return False
+    return _any_glob(rule.globs, plain) and not _any_glob(rule.exceptions, plain)
+
+
+def covers_command(rule: CommandRule, command: str) -> bool:
+    return covers_shell(rule, parse_shell(command))
+
+
+def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
+    """An `allow` must cover every command of a proven line; the others need one command that is in sight."""
+    if rule.effect is Effect.ALLOW:
+        return shell.simple is not None and all(allows_words(rule, words) for words in shell.simple)
+    return any(_hits_words(rule, words) for words in shell.seen)
+
+
+def allows_words(rule: CommandRule, words: Words) -> bool:
+    """By its letters: `./git` is whatever the repository put there."""
+    return _any_pattern(rule.patterns, words) and not _any_pattern(rule.exceptions, words)
+
+
+def _hits_words(rule: CommandRule, words: Words) -> bool:
+    """By the last part of the command's name: `/usr/bin/git` is git."""
+    plain = (posixpath.basename(words[0]), *words[1:])
+    return any(
+        _any_pattern(rule.patterns, one) and not _any_pattern(rule.exceptions, one) for one in {words, plain}
+    )
+
+
+def _any_glob(globs: Sequence[str], path: str) -> bool:
+    return any(matches(glob, path) for glob in globs)
+
+
+def _any_pattern(patterns: Sequence[CommandPattern], words: Words) -> bool:
+    return any(
+        len(words) >= len(pattern) and all(word in token for word, token in zip(words, pattern, strict=False))
+        for pattern in patterns
+    )

@@ -1,0 +1,261 @@
+"""A YAML document as nodes with places, read with types: every complaint knows its line and column.
+
+The text is the repository's, not ours: size, depth and what aliases expand to are capped before anything
+walks it, and no node is ever made into an object of its own choosing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NoReturn
+
+import yaml
+
+from bot.intake.nearest import nearest
+from bot.policy.errors import PolicyError, Problem
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 16
+MAX_NODES = 20_000
+
+_STANDARD_TAG = "tag:yaml.org,2002:"
+_STANDARD_TYPES = frozenset(
+    {"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "value"}
+)
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")
+_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?")
+_DURATION = re.compile(r"([1-9][0-9]{0,5})(s|m|h)?")
+_SECONDS = {None: 1, "s": 1, "m": 60, "h": 3600}
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Problems:
+    """Collects what is wrong, so that one look at the file can mend all of it."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._found: list[Problem] = []
+
+    def add(self, node: yaml.Node, message: str) -> None:
+        self._found.append(Problem(*_place(node), message))
+
+    def place(self, node: yaml.Node) -> str:
+        return f"{self._source}:{_place(node)[0]}"
+
+    def stop(self, line: int, column: int, message: str) -> NoReturn:
+        raise PolicyError(self._source, [*self._found, Problem(line, column, message)])
+
+    def raise_any(self) -> None:
+        if self._found:
+            raise PolicyError(self._source, self._found)
+
+
+def compose(text: str, problems: Problems) -> yaml.Node | None:
+    """The document's root node, `None` for an empty one. Anything but one document is a `PolicyError`."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        problems.stop(1, 1, f"the file is over {MAX_BYTES // 1024} kB")
+    try:
+        _check_depth(text, problems)
+        root: yaml.Node | None = yaml.compose(text, _LOADER)
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        problems.stop(line, column, f"not YAML: {error.reason}")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        problems.stop(line, column, _in_words(error, text, line))
+    if root is None or _is_null(root):
+        return None
+    _check_expansion(root, problems)
+    return root
+
+
+def entries(node: yaml.Node, known: Collection[str], problems: Problems) -> dict[str, yaml.Node]:
+    """A mapping's values by key. Unknown and repeated keys are problems; so is anything but a mapping."""
+    found: dict[str, yaml.Node] = {}
+    for key, value in pairs(node, problems):
+        name = text(key, problems)
+        if name is None:
+            continue
+        if name in found:
+            problems.add(key, f"`{name}` is given twice")
+        elif name in known:
+            found[name] = value
+        else:
+            problems.add(
+                key, f"unknown key `{name[:40]}`; the nearest known one is `{nearest(name, sorted(known))}`"
+            )
+    return found
+
+
+def pairs(node: yaml.Node, problems: Problems) -> list[tuple[yaml.Node, yaml.Node]]:
+    if isinstance(node, yaml.MappingNode) and node.tag == f"{_STANDARD_TAG}map":
+        return list(node.value)
+    problems.add(node, f"expected a mapping of keys, found {_kind(node)}")
+    return []
+
+
+def items(node: yaml.Node, problems: Problems) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode) and node.tag == f"{_STANDARD_TAG}seq":
+        return list(node.value)
+    problems.add(node, f"expected a list, found {_kind(node)}")
+    return []
+
+
+def text(node: yaml.Node, problems: Problems) -> str | None:
+    """A scalar as it is written: `yes`, `3` and `on` are words here, not a truth or a number."""
+    if isinstance(node, yaml.ScalarNode) and _is_standard(node) and not _is_null(node):
+        return str(node.value)
+    problems.add(node, f"expected text, found {_kind(node)}")
+    return None
+
+
+def line(node: yaml.Node, problems: Problems) -> str | None:
+    """Text of one line that is not blank."""
+    value = text(node, problems)
+    if value is None:
+        return None
+    if not value.strip():
+        problems.add(node, "this is empty")
+        return None
+    if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in value):
+        problems.add(node, "this has line ends or control characters")
+        return None
+    return value
+
+
+def script(node: yaml.Node, problems: Problems) -> str | None:
+    """A shell command; it may have several lines."""
+    value = text(node, problems)
+    if value is not None and (not value.strip() or "\0" in value):
+        problems.add(node, "this is no command")
+        return None
+    return value
+
+
+def truth(node: yaml.Node, problems: Problems) -> bool | None:
+    if isinstance(node, yaml.ScalarNode) and not node.style and node.value in ("true", "false"):
+        return bool(node.value == "true")
+    problems.add(node, f"expected true or false, found {_kind(node)}")
+    return None
+
+
+def whole(node: yaml.Node, problems: Problems, lowest: int, highest: int) -> int | None:
+    if _is_plain(node) and _WHOLE.fullmatch(node.value) and lowest <= int(node.value) <= highest:
+        return int(node.value)
+    problems.add(node, f"expected a whole number from {lowest} to {highest}, found {_kind(node)}")
+    return None
+
+
+def decimal(node: yaml.Node, problems: Problems, highest: float) -> float | None:
+    if _is_plain(node) and _DECIMAL.fullmatch(node.value) and float(node.value) <= highest:
+        return float(node.value)
+    problems.add(node, f"expected a number from 0 to {highest:g}, found {_kind(node)}")
+    return None
+
+
+def seconds(node: yaml.Node, problems: Problems, highest: int) -> float | None:
+    """A time limit: seconds, or with a unit as in `90s`, `5m`, `1h`."""
+    if _is_plain(node) and (match := _DURATION.fullmatch(node.value)):
+        value = int(match.group(1)) * _SECONDS[match.group(2)]
+        if value <= highest:
+            return float(value)
+    problems.add(node, f"expected a time of at most {highest} seconds, as in 90s or 5m, found {_kind(node)}")
+    return None
+
+
+def choice(node: yaml.Node, known: Collection[str], problems: Problems) -> str | None:
+    value = text(node, problems)
+    if value is None or value in known:
+        return value
+    among, best = ", ".join(known), nearest(value, known)
+    problems.add(node, f"`{value[:40]}` is not one of {among}; the nearest is `{best}`")
+    return None
+
+
+def _is_plain(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and not node.style and _is_standard(node)
+
+
+def _is_standard(node: yaml.Node) -> bool:
+    return node.tag.removeprefix(_STANDARD_TAG) in _STANDARD_TYPES
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return bool(node.tag == f"{_STANDARD_TAG}null")
+
+
+def _kind(node: yaml.Node) -> str:
+    if not _is_standard(node):
+        return f"the tag {node.tag}"
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    return "nothing" if _is_null(node) else f"`{str(node.value)[:40]}`"
+
+
+def _check_depth(text: str, problems: Problems) -> None:
+    """Over events, which nest without recursion; composing a file that is only brackets would overflow."""
+    depth = documents = 0
+    for event in yaml.parse(text, _LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+        if depth > MAX_DEPTH:
+            problems.stop(*_place(event), f"nested over {MAX_DEPTH} levels deep")
+        if documents > 1:
+            problems.stop(*_place(event), "a second document begins here; there may be one")
+
+
+def _place(marked: yaml.Node | yaml.Event) -> tuple[int, int]:
+    mark = marked.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _check_expansion(root: yaml.Node, problems: Problems) -> None:
+    """Cap what the file is with its aliases written out; an alias inside its own anchor has no end at all."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        known = sizes.get(id(node))
+        if known is not None:
+            return known
+        if id(node) in open_nodes:
+            problems.stop(*_place(node), "this anchor contains itself")
+        open_nodes.add(id(node))
+        total = 1 + sum(map(size, _children(node)))
+        open_nodes.remove(id(node))
+        if total > MAX_NODES:
+            problems.stop(
+                *_place(node),
+                f"over {MAX_NODES} values with its aliases",
+            )
+        sizes[id(node)] = total
+        return total
+
+    size(root)
+
+
+def _children(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield key
+            yield value
+    elif isinstance(node, yaml.SequenceNode):
+        yield from node.value
+
+
+def _in_words(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
+    lines = text.split("\n")
+    indent = re.match(r"[ \t]*", lines[line - 1] if line <= len(lines) else "")
+    if indent and "\t" in indent.group():
+        return "not YAML: a tab in the indentation; use spaces"
+    return f"not YAML: {error.problem or error.context or 'it cannot be parsed'}"

@@ -1,0 +1,55 @@
+"""The three kinds of rules. `name` says which rule it is and where: `rules[2] (.github/agent.yml:14)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.contracts.request import Tier
+from bot.policy.schema import Effect
+
+# The tools that take a path and change it, those that take one and only look, and the shell.
+WRITING_TOOLS = frozenset({"edit", "write"})
+READING_TOOLS = frozenset({"view", "ls", "glob", "grep"})
+SHELL_TOOL = "bash"
+
+# The words that may stand at one place of a command; a pattern is a list of places, from the first on.
+Token = frozenset[str]
+CommandPattern = tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """Globs relative to the root, for calls of `tools`; `exceptions` are globs that the rule leaves alone."""
+
+    name: str
+    effect: Effect
+    reason: str
+    tiers: frozenset[Tier]
+    globs: tuple[str, ...]
+    exceptions: tuple[str, ...]
+    tools: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRule:
+    """Token lists that a command begins with; `exceptions` are longer ones that the rule leaves alone."""
+
+    name: str
+    effect: Effect
+    reason: str
+    tiers: frozenset[Tier]
+    patterns: tuple[CommandPattern, ...]
+    exceptions: tuple[CommandPattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueRule:
+    """For commands that the shell grammar cannot prove simple. Without one they are allowed."""
+
+    name: str
+    effect: Effect
+    reason: str
+    tiers: frozenset[Tier]
+
+
+Rule = PathRule | CommandRule | OpaqueRule

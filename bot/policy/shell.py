@@ -1,0 +1,146 @@
+"""What a shell command surely is: a positive grammar over tree-sitter's parse.
+
+Proven simple is a list or pipeline (`&&`, `||`, `;`, `|`, newline) of commands that consist of plain words
+and quoted strings, nothing expanded, nothing redirected. Everything else is opaque: it runs in the sandbox
+like any command, but no `allow` rule matches it. Names that run another command (interpreters, wrappers,
+builtins that evaluate their arguments) are opaque too, since what they run is not in sight. Held against
+real bash in `tests/policy/test_shell_truth.py`: simple is never wrong, where other shell parsers miss
+commands in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.policy.wrappers import runs_another
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# In bytes of UTF-8. Longer commands are opaque and never parsed.
+MAX_COMMAND = 8 * 1024
+
+Words = tuple[str, ...]
+
+_JOINTS = frozenset({"&&", "||", ";", "|", "\n"})
+_CONTAINERS = frozenset({"program", "list", "pipeline"})
+_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
+_PLAIN_ASCII = re.compile(r"[A-Za-z0-9_@%+=:,./-]")
+_NAME = re.compile(r"[A-Za-z0-9_.+/-]+")
+_SPECIAL_IN_QUOTES = re.compile(r"[$`\\!]")
+_BETWEEN_WORDS = re.compile(rb"[ \t]*")
+_BETWEEN_COMMANDS = re.compile(rb"[ \t\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """`simple` holds the words of each command, `None` when the whole is opaque.
+
+    `seen` holds the words of every command that is in sight, whatever stands around it: enough for a rule
+    that denies, never for one that allows. It ends a command at the first word whose value is not in sight.
+    """
+
+    simple: tuple[Words, ...] | None
+    seen: tuple[Words, ...]
+
+
+def parse_shell(command: str) -> ShellCommand:
+    """What `command` is by the grammar above. Never raises, whatever the text."""
+    source = command.encode("utf-8", "surrogatepass")
+    if len(source) > MAX_COMMAND:
+        return ShellCommand(None, ())
+    import tree_sitter
+    import tree_sitter_bash
+
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    root = parser.parse(source).root_node
+    seen = tuple(words for node in _walk(root) if node.type == "command" and (words := _seen_words(node)))
+    if "\\\n" in command or _NOT_TEXT.search(command) or root.has_error:
+        return ShellCommand(None, seen)
+    return ShellCommand(_simple_commands(root, source), seen)
+
+
+def _simple_commands(root: Node, source: bytes) -> tuple[Words, ...] | None:
+    """Walks with a stack of its own: a list nests once for each of its operators."""
+    commands: list[Words] = []
+    position = 0
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type in _CONTAINERS:
+            stack.extend(reversed(node.children))
+            continue
+        if not _BETWEEN_COMMANDS.fullmatch(source, position, node.start_byte):
+            return None
+        position = node.end_byte
+        if node.type == "command":
+            words = _command_words(node, source)
+            if words is None or runs_another(words):
+                return None
+            commands.append(words)
+        elif node.type not in _JOINTS or node.is_missing:
+            return None
+    if not _BETWEEN_COMMANDS.fullmatch(source, position):
+        return None
+    return tuple(commands) or None
+
+
+def _command_words(node: Node, source: bytes) -> Words | None:
+    """The words of a command in which every one is plain; `None` for any other."""
+    words: list[str] = []
+    position = node.start_byte
+    for child in node.children:
+        if not _BETWEEN_WORDS.fullmatch(source, position, child.start_byte):
+            return None
+        position = child.end_byte
+        word = _literal(child.children[0] if child.type == "command_name" else child)
+        if word is None:
+            return None
+        words.append(word)
+    return tuple(words) if words and _NAME.fullmatch(words[0]) else None
+
+
+def _seen_words(node: Node) -> Words:
+    words: list[str] = []
+    for child in node.children:
+        if child.type == "variable_assignment" and not words:
+            continue
+        word = _literal(child.children[0] if child.type == "command_name" and child.children else child)
+        if word is None:
+            break
+        words.append(word)
+    return tuple(words)
+
+
+def _literal(node: Node) -> str | None:
+    """The value of a word that nothing expands; `None` where its value is not plain from its letters."""
+    text = (node.text or b"").decode("utf-8", "replace")
+    match node.type:
+        case "word" | "number":
+            return text if text and not node.children and all(map(_is_plain, text)) else None
+        case "raw_string":
+            return text[1:-1]
+        case "string":
+            inner = text[1:-1]
+            return None if _SPECIAL_IN_QUOTES.search(inner) else inner
+        case "concatenation":
+            parts = [_literal(child) for child in node.children]
+            return None if None in parts else "".join(part for part in parts if part is not None)
+        case _:
+            return None
+
+
+def _is_plain(character: str) -> bool:
+    """Beyond ASCII only letters and digits: some locales take other blanks for the end of a word."""
+    return bool(_PLAIN_ASCII.fullmatch(character)) if character < "\x80" else character.isalnum()
+
+
+def _walk(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))

@@ -1,0 +1,1 @@
+"""One adapter for each wire format behind one event grammar; retries, models and prices, recorded answers."""

@@ -1,0 +1,127 @@
+"""What is known of models: limits in tokens, prices in USD per million tokens, as the vendors listed them in
+November 2026 (platform.claude.com/docs/en/about-claude/pricing, developers.openai.com/api/docs/pricing).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bot.contracts.messages import Usage
+from bot.contracts.model import ModelInfo
+
+_MILLION = 1_000_000
+_THOUSAND = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LongPrompts:
+    """A dearer rate for requests whose prompt is over `above` tokens, as factors of the listed one."""
+
+    above: int
+    input: float
+    output: float
+
+
+# name: context window and longest output in thousands; input, output, cache read, cache write (5 minutes)
+_ANTHROPIC = {
+    "claude-fable-5-2": (1000, 128, 10.0, 50.0, 0.25, 12.5),
+    "claude-fable-5-1": (1000, 128, 10.0, 50.0, 0.25, 12.5),
+    "claude-fable-5": (1000, 128, 10.0, 50.0, 1.0, 12.5),
+    "claude-mythos-5-2": (1000, 128, 10.0, 50.0, 0.25, 12.5),
+    "claude-mythos-5-1": (1000, 128, 10.0, 50.0, 0.25, 12.5),
+    "claude-mythos-5": (1000, 128, 10.0, 50.0, 1.0, 12.5),
+    "claude-opus-5-5": (1000, 128, 4.0, 20.0, 0.2, 5.0),
+    "claude-opus-5": (1000, 128, 5.0, 25.0, 0.5, 6.25),
+    "claude-opus-4-8": (1000, 128, 5.0, 25.0, 0.5, 6.25),
+    "claude-opus-4-7": (1000, 128, 5.0, 25.0, 0.5, 6.25),
+    "claude-opus-4-6": (1000, 128, 5.0, 25.0, 0.5, 6.25),
+    "claude-opus-4-5": (200, 64, 5.0, 25.0, 0.5, 6.25),
+    "claude-opus-4-1": (200, 32, 15.0, 75.0, 1.5, 18.75),
+    "claude-sonnet-5-5": (1000, 128, 2.0, 10.0, 0.1, 2.5),
+    "claude-sonnet-5": (1000, 128, 2.0, 10.0, 0.2, 2.5),
+    "claude-sonnet-4-6": (1000, 64, 3.0, 15.0, 0.3, 3.75),
+    "claude-sonnet-4-5": (200, 64, 3.0, 15.0, 0.3, 3.75),
+    "claude-haiku-5-5": (1000, 128, 0.1, 0.5, 0.01, 0.125),
+    "claude-haiku-4-5": (200, 64, 1.0, 5.0, 0.1, 1.25),
+}
+_OPENAI = {
+    "gpt-6.2-astra": (1050, 128, 8.0, 40.0, 0.4, 10.0),
+    "gpt-6.2-sol": (1050, 128, 2.0, 10.0, 0.1, 2.5),
+    "gpt-6.1-sol": (1050, 128, 2.0, 10.0, 0.1, 2.5),
+    "gpt-6.1-terra": (1050, 128, 1.0, 5.0, 0.05, 1.25),
+    "gpt-6-astra": (1050, 128, 10.0, 50.0, 1.0, 12.5),
+    "gpt-6-sol": (1050, 128, 2.0, 10.0, 0.2, 2.5),
+    "gpt-6-luna": (1050, 128, 0.1, 0.5, 0.01, 0.125),
+    "gpt-5.6-sol": (1050, 128, 4.0, 20.0, 0.4, 5.0),
+    "gpt-5.6-terra": (1050, 128, 2.0, 12.0, 0.2, 2.5),
+    "gpt-5.6-luna": (1050, 128, 0.2, 1.2, 0.02, 0.25),
+    "gpt-5.5": (1050, 128, 5.0, 30.0, 0.5, 5.0),
+    "gpt-5.4": (1050, 128, 2.5, 15.0, 0.25, 2.5),
+    "gpt-5.4-mini": (400, 128, 0.75, 4.5, 0.075, 0.75),
+    "gpt-5.4-nano": (400, 128, 0.2, 1.25, 0.02, 0.2),
+    "gpt-5.2": (400, 128, 1.75, 14.0, 0.175, 1.75),
+    "gpt-5.1": (400, 128, 1.25, 10.0, 0.125, 1.25),
+    "gpt-5": (400, 128, 1.25, 10.0, 0.125, 1.25),
+    "gpt-5-mini": (400, 128, 0.25, 2.0, 0.025, 0.25),
+    "gpt-5-nano": (400, 128, 0.05, 0.4, 0.005, 0.05),
+    "gpt-4.1": (1047, 32, 2.0, 8.0, 0.5, 2.0),
+    "gpt-4.1-mini": (1047, 32, 0.4, 1.6, 0.1, 0.4),
+    "gpt-4.1-nano": (1047, 32, 0.1, 0.4, 0.025, 0.1),
+    "gpt-4o": (128, 16, 2.5, 10.0, 1.25, 2.5),
+    "gpt-4o-mini": (128, 16, 0.15, 0.6, 0.075, 0.15),
+    "o4-mini": (200, 100, 1.1, 4.4, 0.275, 1.1),
+    "o3": (200, 100, 2.0, 8.0, 0.5, 2.0),
+}
+_TABLE = {**_ANTHROPIC, **_OPENAI}
+_LONG_OPENAI = LongPrompts(272_000, 2.0, 1.5)
+_LONG = {
+    "claude-haiku-5-5": LongPrompts(100_000, 5.0, 5.0),
+    **{name: _LONG_OPENAI for name in _OPENAI if name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))},
+}
+# For a model that nobody listed: a small window and a high price, so that limits bind early and not late.
+_GUESS = (64, 8, 5.0, 25.0, 0.5, 6.25)
+_SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+
+DEFAULTS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.2-sol"}
+
+
+def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
+    """The model's limits and prices; a guess on the careful side, with `known` false, where it is not listed.
+
+    `name` may carry a maker's prefix (`anthropic/claude-sonnet-5-5` at OpenRouter) and a snapshot's date.
+    A model nobody listed on the own machine (`is_local`) costs nothing.
+    """
+    row = _TABLE.get(_listed(name))
+    window, longest, *prices = row or _GUESS
+    if row is None and is_local:
+        prices = [0.0, 0.0, 0.0, 0.0]
+    given, answered, read, written = prices
+    return ModelInfo(
+        name,
+        context_window=int(window * _THOUSAND),
+        max_output=int(longest * _THOUSAND),
+        input_price=given,
+        output_price=answered,
+        cache_read_price=read,
+        cache_write_price=written,
+        known=row is not None,
+    )
+
+
+def cost(usage: Usage, info: ModelInfo) -> float:
+    """What one response cost, in USD."""
+    input_factor = output_factor = 1.0
+    dearer = _LONG.get(_listed(info.name))
+    if dearer is not None and usage.input + usage.cache_read + usage.cache_write > dearer.above:
+        input_factor, output_factor = dearer.input, dearer.output
+    prompt = (
+        usage.input * info.input_price
+        + usage.cache_read * info.cache_read_price
+        + usage.cache_write * info.cache_write_price
+    )
+    return (prompt * input_factor + usage.output * info.output_price * output_factor) / _MILLION
+
+
+def _listed(name: str) -> str:
+    return _SNAPSHOT.sub("", name.rpartition("/")[2])

@@ -1,0 +1,146 @@
+"""The bundle: a folder that holds everything `publish` needs, written by one job and read by another.
+
+The reader does not trust the writer: between the two lies an artifact that anybody with a foot in the first
+job could have touched. So names are fixed, links are refused, sizes are capped, the patch must have the hash
+that the outcome states, and every field is checked. Nothing is opened by a name from inside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.outcome import Outcome
+from bot.gate.reader import UnreadableError, read_beneath
+from bot.publish.schema import parse_outcome
+
+OUTCOME = "outcome.json"
+PATCH = "changes.patch"
+WITHHELD = "withheld.patch"
+MESSAGE = "message.md"
+JOURNAL = "journal.jsonl"
+REPORT = "report.html"
+
+# Bytes. A patch larger than this is over the gate's own limit several times.
+_OUTCOME_LIMIT = 8 << 20
+_PATCH_LIMIT = 64 << 20
+_MESSAGE_LIMIT = 64 << 10
+
+
+class BundleError(UsageError):
+    """The folder is not a bundle, or is one that somebody tampered with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle as read: shape and hashes are right, but every text in it is still somebody else's."""
+
+    folder: Path
+    outcome: Outcome
+    patch: bytes
+    withheld: bytes
+    message: str
+
+
+def write_bundle(
+    folder: Path,
+    outcome: Outcome,
+    patch: bytes,
+    withheld: bytes,
+    message: str,
+    journal: Path | None = None,
+    report: str = "",
+) -> None:
+    """Write or replace the bundle in `folder`; sets `outcome.patch_sha256`.
+
+    `outcome.json` is taken away first and comes last, each file by rename: a folder that has one is whole.
+    A `journal` that already lies there under its own name stays as it is. Raises `AgentError` when the disk
+    does not take it.
+    """
+    stated = replace(outcome, patch_sha256=hashlib.sha256(patch).hexdigest())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / OUTCOME).unlink(missing_ok=True)
+        _put(folder, PATCH, patch)
+        _put_or_remove(folder, WITHHELD, withheld)
+        _put(folder, MESSAGE, message.encode())
+        _put_or_remove(folder, REPORT, report.encode())
+        if journal is not None and not _same_file(journal, folder / JOURNAL):
+            _copy(folder, JOURNAL, journal)
+        _put(folder, OUTCOME, _dump_within_limit(stated))
+    except OSError as error:
+        raise AgentError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
+
+
+def read_bundle(folder: Path) -> Bundle:
+    """The bundle in `folder`. Raises `BundleError`, one sentence, on anything that is not as it should be."""
+    outcome = parse_outcome(_read(folder, OUTCOME, _OUTCOME_LIMIT))
+    patch = _read(folder, PATCH, _PATCH_LIMIT)
+    if hashlib.sha256(patch).hexdigest() != outcome.patch_sha256:
+        raise BundleError(f"{PATCH} in {folder} is not the patch that {OUTCOME} states: its hash differs.")
+    withheld = _read(folder, WITHHELD, _PATCH_LIMIT) if os.path.lexists(folder / WITHHELD) else b""
+    try:
+        message = _read(folder, MESSAGE, _MESSAGE_LIMIT).decode()
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{MESSAGE} in {folder} is not UTF-8.") from error
+    return Bundle(folder, outcome, patch, withheld, message)
+
+
+def _read(folder: Path, name: str, limit: int) -> bytes:
+    try:
+        return read_beneath(folder, name, limit)
+    except UnreadableError as error:
+        raise BundleError(f"The bundle cannot be read: {error}.") from error
+
+
+def _dump_within_limit(outcome: Outcome) -> bytes:
+    """A thread of thousands of comments may not fit; publishing needs none of them, and the journal has them."""
+    whole = _dump(outcome)
+    thread = outcome.request.thread
+    if len(whole) <= _OUTCOME_LIMIT or thread is None:
+        return whole
+    shorter = replace(
+        thread, body="", comments=(), left_out=(*thread.left_out, "the thread's texts are in the journal")
+    )
+    return _dump(replace(outcome, request=replace(outcome.request, thread=shorter)))
+
+
+def _dump(outcome: Outcome) -> bytes:
+    return json.dumps(asdict(outcome), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _put(folder: Path, name: str, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, folder / name)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _put_or_remove(folder: Path, name: str, content: bytes) -> None:
+    if content:
+        _put(folder, name, content)
+    else:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _copy(folder: Path, name: str, source: Path) -> None:
+    temporary = folder / f".{name}.copy"
+    shutil.copyfile(source, temporary)
+    os.replace(temporary, folder / name)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return other.exists() and os.path.samefile(one, other)

@@ -1,0 +1,119 @@
+"""The one commit: the bundle's patch on its base, judged again, in a bare git directory of our own.
+
+There is no work tree here and nothing of the repository is run. The same bundle always gives the same commit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bot.checkout.branches import Signature, commit_tree
+from bot.checkout.git import Git
+from bot.contracts.errors import GateError, PublishError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Actor, Tier
+from bot.gate.patch import judge_patch
+from bot.gate.text import clean_line, withhold_if_secret
+from bot.gate.text import clean_message as clean_message_body
+from bot.gate.verdict import MayWrite, Verdict
+from bot.publish import template
+from bot.publish.body import title
+from bot.publish.bundle import Bundle
+
+_MESSAGE_LIMIT = 8_000
+_SUBJECT_LIMIT = 120
+_FILE_LIMIT = 256 << 10
+_TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A commit that may be pushed, and what the gate said of it now."""
+
+    sha: str
+    verdict: Verdict
+
+
+def prepare_commit(
+    git: Git, bundle: Bundle, identity: Signature, *, sign_off: bool, host: str, may_write: MayWrite | None
+) -> Prepared:
+    """Raises `GateError` when the gate would hold any of it back, as the run's own gate must have done."""
+    outcome = bundle.outcome
+    verdict = judge_patch(git, outcome.base_sha, bundle.patch, may_write=may_write)
+    if verdict.withheld:
+        first = verdict.withheld[0]
+        raise GateError(
+            f"The bundle's patch changes {first.path}, which is never published ({first.reason}): "
+            "the bundle was tampered with after the run's own gate."
+        )
+    text = with_trailers(
+        clean_message(bundle.message, outcome), outcome.request.actor, identity, sign_off=sign_off, host=host
+    )
+    sha = commit_tree(
+        git, verdict.tree_sha, outcome.base_sha, text, identity, identity, when=outcome.ended_at
+    )
+    return Prepared(sha, verdict)
+
+
+def commit_message(outcome: Outcome) -> str:
+    """`message.md`: the subject, and what the model says of its change. Publishing adds the trailers."""
+    return clean_message(f"{title(outcome)}\n\n{outcome.description.summary}", outcome) + "\n"
+
+
+def clean_message(message: str, outcome: Outcome) -> str:
+    """The message of a bundle, through the text gate, without trailers: who signs is not its to say."""
+    if withhold_if_secret(message):
+        return title(outcome)
+    subject, _, rest = message.strip().partition("\n")
+    lines = clean_message_body(rest, _MESSAGE_LIMIT).splitlines()
+    body = "\n".join(line.rstrip() for line in lines if not _TRAILER.match(line.strip()))
+    return f"{clean_line(subject, _SUBJECT_LIMIT) or title(outcome)}\n\n{body.strip()}".strip()
+
+
+def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: bool, host: str) -> str:
+    """`host` is the server's: its no-reply addresses make the requester a co-author without a mailbox."""
+    trailers = []
+    if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE):
+        trailers.append(f"Co-authored-by: {actor.login} <{actor.id}+{actor.login}@users.noreply.{host}>")
+    if sign_off:
+        trailers.append(f"Signed-off-by: {identity.name} <{identity.email}>")
+    return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
+
+
+def server_host(url: str) -> str:
+    return urlsplit(url).hostname or "github.com"
+
+
+def read_base_file(git: Git, sha: str, path: str) -> str | None:
+    """A text file of the commit, or `None` where it has no regular file there."""
+    listing = git.run("ls-tree", "-z", "--full-tree", "-l", sha, "--", path)
+    mode, _, entry = listing.partition(b" ")
+    if mode not in (b"100644", b"100755"):
+        return None
+    _, blob, size = entry.partition(b"\t")[0].split()
+    if int(size) > _FILE_LIMIT:
+        raise PublishError(
+            f"{path} of the base commit has {int(size):,} bytes; {_FILE_LIMIT:,} is the limit."
+        )
+    return git.run("cat-file", "blob", blob.decode()).decode(errors="replace")
+
+
+def read_template(git: Git, sha: str) -> str:
+    """The repository's pull-request template at the base commit, or empty."""
+    for folder in template.FOLDERS:
+        place = f"{sha}:{folder}"
+        names = _names(git, place) if not folder or _is_folder(git, sha, folder) else []
+        for name in sorted(names):
+            if template.NAME.fullmatch(name):
+                return read_base_file(git, sha, f"{folder}/{name}".lstrip("/")) or ""
+    return ""
+
+
+def _is_folder(git: Git, sha: str, folder: str) -> bool:
+    return git.run("ls-tree", "-z", "--full-tree", sha, "--", folder).startswith(b"040000 tree")
+
+
+def _names(git: Git, tree: str) -> list[str]:
+    return git.run("ls-tree", "-z", "--name-only", tree).decode(errors="replace").split("\0")

@@ -1,0 +1,47 @@
+"""Hidden marks by which a later run finds what an earlier one wrote.
+
+A mark alone proves nothing, since anybody can copy one: whoever finds one also looks at who wrote it. It is
+always the last line, and the text gate takes HTML comments out of everything above it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from bot.contracts.threads import OWN_MARKER
+from bot.github.values import Account
+
+PULL_REQUEST = "pull-request"
+PROGRESS = "progress"
+ENDED = "ended"
+
+_MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
+_FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
+
+
+def mark(kind: str, **fields: str | int) -> str:
+    """The mark as text. A value outside the closed alphabet is a mistake of ours: `ValueError`."""
+    text = "".join(f" {name}={value}" for name, value in fields.items())
+    written = f"{OWN_MARKER} {kind}{text} -->"
+    if not _MARK.fullmatch(written):
+        raise ValueError(f"not a mark: {written}")
+    return written
+
+
+def marked(body: str, written: str) -> str:
+    """`body` with its mark, on the last line."""
+    return f"{body.rstrip()}\n\n{written}\n"
+
+
+def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
+    """The fields of the mark that ends `body`, or `None` when it has none of this kind."""
+    found = _MARK.search(body)
+    if found is None or found.group(1) != kind:
+        return None
+    return dict(_FIELD.findall(found.group(2)))
+
+
+def is_ours(author: Account, me: Account | None) -> bool:
+    """Whether we wrote what `author` wrote. Where the token may not ask who it is, it is an app's: a bot."""
+    return author.id == me.id if me is not None else author.kind == "Bot"

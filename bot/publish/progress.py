@@ -1,0 +1,117 @@
+"""The one progress comment of a request: created once, edited as the run goes on, never waited for.
+
+A thread of its own does the talking, so that a slow or silent GitHub costs the run nothing. States that come
+faster than GitHub should be written to are skipped; the last one always gets there.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.contracts.errors import AgentError
+from bot.github.errors import GitHubError
+from bot.github.host import CommentHost
+from bot.publish.body import shown_line
+from bot.publish.markers import PROGRESS
+from bot.publish.thread import Place, edit_comments, find_comment, with_mark
+
+# Seconds from one edit to the next.
+INTERVAL = 5.0
+_CLOSING_TIME = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressState:
+    """What the comment says: a headline, some lines beneath it, and the address of the run."""
+
+    headline: str
+    lines: tuple[str, ...] = ()
+    run_url: str = ""
+
+    def text(self) -> str:
+        parts = [f"**{shown_line(self.headline)}**", *(f"- {shown_line(line)}" for line in self.lines[:20])]
+        if self.run_url:
+            parts.append(f"\n[Follow the run]({self.run_url})")
+        # The list needs an empty line before it, or it would continue the headline's paragraph.
+        return "\n".join([parts[0], "", *parts[1:]]).rstrip()
+
+
+def finish_progress(host: CommentHost, place: Place, state: ProgressState) -> None:
+    """Write the final state from another process than the one that began it. No comment, nothing done."""
+    edit_comments(host, place, {PROGRESS: state.text()})
+
+
+class Progress:
+    """`connect` is called on the writing thread, so that importing PyGithub there delays nobody.
+
+    `update` and `close` may be called from any thread. `problem` says why nothing is written any more.
+    """
+
+    def __init__(
+        self, connect: Callable[[], CommentHost], place: Place, *, interval: float = INTERVAL
+    ) -> None:
+        self._connect = connect
+        self._place = place
+        self._interval = interval
+        self._changed = threading.Condition()
+        self._pending: ProgressState | None = None
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self.problem = ""
+
+    def update(self, state: ProgressState) -> None:
+        """Show `state` as soon as that is polite. Returns at once."""
+        with self._changed:
+            if self._closed:
+                return
+            self._pending = state
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="progress", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def close(self, state: ProgressState | None = None, timeout: float = _CLOSING_TIME) -> None:
+        """Write the last state and end; waits at most `timeout` seconds for GitHub."""
+        if state is not None:
+            self.update(state)
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _work(self) -> None:
+        try:
+            host = self._connect()
+            found = find_comment(host, self._place, PROGRESS)
+            comment_id = found.id if found else None
+            written_at = float("-inf")
+            while (state := self._next(written_at + self._interval)) is not None:
+                comment_id = self._write(host, comment_id, state)
+                written_at = time.monotonic()
+        except GitHubError as error:
+            # A courtesy: no run ends because its comment was deleted or may not be written.
+            deleted = error.status == 404
+            self.problem = "" if deleted else str(error)
+        except AgentError as error:
+            self.problem = str(error)
+
+    def _next(self, not_before: float) -> ProgressState | None:
+        """The newest state, once it may be written; `None` when closed and nothing is left."""
+        with self._changed:
+            while self._pending is None and not self._closed:
+                self._changed.wait()
+            while not self._closed and (wait := not_before - time.monotonic()) > 0:
+                self._changed.wait(wait)
+            state, self._pending = self._pending, None
+            return state
+
+    def _write(self, host: CommentHost, comment_id: int | None, state: ProgressState) -> int:
+        body = with_mark(self._place, PROGRESS, state.text())
+        if comment_id is None:
+            return host.create_comment(self._place.repository, self._place.number, body).id
+        host.edit_comment(self._place.repository, self._place.number, comment_id, body)
+        return comment_id

@@ -1,0 +1,120 @@
+"""The repository on the server, over git: which branches it has, one commit from it, and the one push.
+
+`push` is the only place that writes a ref. It takes names under `agent/` and no other, and says what the ref
+must hold at that moment, so that nothing anybody else pushed is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.checkout import remote as transport
+from bot.checkout.git import last_line
+from bot.contracts.errors import PublishError
+
+PREFIX = "agent/"
+
+_OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
+_HEADS = "refs/heads/"
+
+
+class BranchMovedError(PublishError):
+    """Somebody changed or made the branch between our look and our push."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """What the server has: `default` is the default branch's name, `heads` maps branch names to commits."""
+
+    default: str
+    heads: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One repository at `url`, spoken to from the bare `git_dir`. The token goes by environment alone."""
+
+    git_dir: Path
+    url: str
+    token: str = field(repr=False)
+
+    def refs(self, *patterns: str) -> Refs:
+        """The default branch and the branches that match one of git's glob `patterns`."""
+        wanted = [f"{_HEADS}{pattern}" for pattern in patterns]
+        listing = self._drive("reading branches", ["ls-remote", "--symref", self.url, "HEAD", *wanted])
+        default, heads = "", dict[str, str]()
+        for line in listing.splitlines():
+            value, _, name = line.partition("\t")
+            if value.startswith(f"ref: {_HEADS}") and name == "HEAD":
+                default = value.removeprefix(f"ref: {_HEADS}")
+            elif name.startswith(_HEADS):
+                heads[name.removeprefix(_HEADS)] = value
+        return Refs(default, heads)
+
+    def fetch(self, sha: str) -> None:
+        """Bring the commit `sha` here, without its history."""
+        transport.fetch(self.git_dir, self.url, [sha], self.token, ["--depth=1"])
+
+    def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
+        """Set `branch` to `sha` if it is still at `expected` (empty: if it does not exist).
+
+        `never` are branches that people work on. Raises `BranchMovedError`, or `PublishError` with the reason
+        that the server gave.
+        """
+        if not _OURS.fullmatch(branch) or branch in never:
+            raise PublishError(f"{branch!r} is not a branch of the bot's own, so nothing was pushed to it.")
+        ref = f"{_HEADS}{branch}"
+        arguments = ["push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{expected}"]
+        self._drive(f"pushing {branch}", [*arguments, "--end-of-options", self.url, f"{sha}:{ref}"])
+
+    def _drive(self, doing: str, arguments: list[str]) -> str:
+        from git.exc import GitCommandError
+
+        transport.check_url(self.url, self.token)
+        environment = transport.remote_environment(self.url, self.token)
+        try:
+            return transport.drive(self.git_dir, arguments, environment)
+        except GitCommandError as error:
+            # `from None`: the vendor's exception carries the whole command line.
+            raise _said_plainly(doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
+
+    def _hidden(self) -> list[str]:
+        if not self.token:
+            return []
+        return [self.token, base64.b64encode(f"x-access-token:{self.token}".encode()).decode()]
+
+
+def _said_plainly(doing: str, said: str, hidden: list[str]) -> PublishError:
+    if "stale info" in said or "fetch first" in said or "reference already exists" in said:
+        return BranchMovedError(f"Somebody changed the branch while {doing}; run publish again.")
+    if "without `workflow" in said or "without workflow" in said or "workflows` permission" in said:
+        return PublishError(
+            "The push was refused: it changes a workflow file and the token lacks the `workflows` permission."
+        )
+    if "GH013" in said or "push declined due to" in said or "protected branch" in said:
+        return PublishError(
+            f"The push was refused by a rule of the repository while {doing}: {_reason(said, hidden)}; "
+            f"let the bot write branches under {PREFIX}."
+        )
+    if "error: 403" in said or "Permission to" in said or "Write access to repository not granted" in said:
+        return PublishError(
+            f"The token may not push (403) while {doing}: give the job `permissions: contents: write`."
+        )
+    if "Authentication failed" in said or "error: 401" in said or "could not read Username" in said:
+        return PublishError(f"The server did not accept the token while {doing}: it is wrong or has expired.")
+    if "not found" in said or "error: 404" in said:
+        return PublishError(f"There is no such repository while {doing}, or the token may not see it.")
+    return PublishError(f"git failed while {doing}: {_reason(said, hidden)}.")
+
+
+def _reason(said: str, hidden: list[str]) -> str:
+    """The server's own words where it gave some, else git's last ones."""
+    for line in said.splitlines():
+        rejected = re.search(r"\[(?:remote )?rejected\] \((.+?)\)\s*$", line)
+        if rejected:
+            return rejected.group(1)
+    cleaned = said.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")
+    return last_line(cleaned, hidden).rstrip(".")

@@ -1,0 +1,137 @@
+"""The repository's own pull-request template, filled.
+
+Where the template has a heading for something we say, our text goes under it and what the heading asked for
+(hint comments, placeholder lines) gives way. Everything else of the template stays as it is; checkboxes stay
+unticked, since only a person can tick them. A template without a heading for the change is kept beneath.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# Where GitHub looks, in its order, case ignored.
+FOLDERS = (".github", "", "docs")
+NAME = re.compile(r"pull_request_template(\.md|\.txt)?", re.IGNORECASE)
+TEMPLATE_LIMIT = 12_000
+
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_CHECKBOX = re.compile(r"^\s*[-*+] \[[ xX]\]")
+_FENCE = re.compile(r"^ {0,3}(```|~~~)")
+
+# Which part a heading asks for, by a word in it. The first match wins, so the narrower words come first.
+_WORDS = {
+    "closing": r"issues?|tickets?|fix(?:es)?|closes?|resolves|related|references?|links?",
+    "checks": r"test(?:s|ed|ing)?|checks?|verif\w+|validat\w+|qa",
+    "asked": r"why|motivation|context|background|problem|reason",
+    "change": r"what|description|summary|changes?|overview|proposed|solution|details",
+}
+_CHECKLIST = r"check\s?-?lists?|todo|to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The rendered parts of a body; any may be empty."""
+
+    alert: str
+    asked: str
+    change: str
+    checks: str
+    files: str
+    remarks: str
+    run: str
+    closing: str
+
+    def joined(self) -> str:
+        """The body of a repository without a template."""
+        return _blocks(
+            self.alert,
+            self.asked,
+            _under("What changed", self.change),
+            _under("Checks", self.checks),
+            _under("Files", self.files),
+            _under("Remarks", self.remarks),
+            self.closing,
+            self.run,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A heading's line (empty for what stands before the first one) and the text under it."""
+
+    heading: str
+    text: str
+
+    @property
+    def meaning(self) -> str:
+        words = _HEADING.match(self.heading)
+        if words is None or _has_word(words.group(1), _CHECKLIST):
+            return ""
+        return next((part for part, words_of in _WORDS.items() if _has_word(words.group(1), words_of)), "")
+
+
+def fill_template(template: str, parts: Parts, room: float = 1.0) -> str:
+    """The template with our parts in it. Any text is a template; `room` below 1 leaves it less space."""
+    sections = list(_sections(template[: int(TEMPLATE_LIMIT * room)]))
+    places: dict[str, int] = {}
+    for index, section in enumerate(sections):
+        if section.meaning:
+            places.setdefault(section.meaning, index)
+    if "change" not in places:
+        return _blocks(parts.joined(), "---", *(_filled(section, None) for section in sections))
+    ours = {index: getattr(parts, part) for part, index in places.items()}
+    filled = [_filled(section, ours.get(index)) for index, section in enumerate(sections)]
+    return _blocks(
+        parts.alert,
+        "" if "asked" in places else parts.asked,
+        *filled,
+        "" if "checks" in places else _under("Checks", parts.checks),
+        _under("Files", parts.files),
+        _under("Remarks", parts.remarks),
+        "" if "closing" in places else parts.closing,
+        parts.run,
+    )
+
+
+def _filled(section: _Section, ours: str | None) -> str:
+    if ours is None:
+        return _blocks(section.heading, section.text)
+    return _blocks(section.heading, ours, "\n".join(_kept(section.text)))
+
+
+def _kept(text: str) -> Iterable[str]:
+    """What stays of a section that we filled: its checkboxes, with their own hints gone."""
+    return (line for line in _COMMENT.sub("", text).splitlines() if _CHECKBOX.match(line))
+
+
+def _sections(template: str) -> Iterable[_Section]:
+    """What is left open at the end is closed, so that it does not swallow what we write beneath it."""
+    heading, lines, fence, commented = "", list[str](), "", False
+    for line in template.splitlines():
+        if not commented and (found := _FENCE.match(line)):
+            fence = "" if fence == found.group(1) else fence or found.group(1)
+        if not fence and not commented and _HEADING.match(line):
+            yield _Section(heading, "\n".join(lines))
+            heading, lines = line.strip(), []
+            continue
+        if not fence:
+            commented = (
+                line.rfind("<!--") > line.rfind("-->") if "<!--" in line else commented and "-->" not in line
+            )
+        lines.append(line)
+    yield _Section(heading, "\n".join([*lines, *filter(None, (fence, "-->" if commented else ""))]))
+
+
+def _has_word(heading: str, words: str) -> bool:
+    return re.search(rf"\b(?:{words})\b", heading, re.IGNORECASE) is not None
+
+
+def _under(heading: str, text: str) -> str:
+    return f"### {heading}\n\n{text}" if text else ""
+
+
+def _blocks(*texts: str) -> str:
+    return "\n\n".join(text.strip() for text in texts if text.strip())

@@ -1,0 +1,1 @@
+"""What people read of a run, made from its journal alone."""

@@ -1,0 +1,354 @@
+"""A journal as a story: turns with their calls, and what happened around them. Values only; the page shows them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bot.agent.journal import JournalFile
+from bot.contracts.journal import (
+    CallOpened,
+    CallStarted,
+    Checked,
+    Delta,
+    FilesChanged,
+    FileVersion,
+    Note,
+    Permitted,
+    Question,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    Result,
+    Retried,
+    RunEnded,
+    SessionEnded,
+    UserText,
+)
+from bot.contracts.messages import Part, Text, Thinking, ToolCall, Usage
+
+_LARGEST_DIFF = 64 * 1024
+_LONGEST = 24_000
+
+
+@dataclass(slots=True)
+class ChangedPath:
+    """One file that a command changed. `diff` is empty where the contents are not text or not known."""
+
+    path: str
+    what: str
+    diff: str = ""
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call with everything that was said about it."""
+
+    id: str
+    name: str
+    arguments: str
+    complete: bool = True
+    permissions: list[Permitted] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    result: Result | None = None
+    files: list[ChangedPath] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        if self.result is None:
+            return "no result: the run ended here"
+        if self.result.denied:
+            return "denied"
+        if not self.result.executed:
+            return "not run"
+        return "error" if self.result.is_error else "ok"
+
+    @property
+    def diff(self) -> str:
+        value = self.result.metadata.get("diff") if self.result is not None else None
+        return value if isinstance(value, str) else ""
+
+    @property
+    def exit_code(self) -> int | None:
+        value = self.result.metadata.get("exit_code") if self.result is not None else None
+        return value if isinstance(value, int) else None
+
+
+@dataclass(slots=True)
+class Turn:
+    """One request to the model, its answer, and the calls of the answer. `at` is in seconds."""
+
+    number: int
+    at: float
+    thoughts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    retries: list[Retried] = field(default_factory=list)
+    failure: ResponseFailed | None = None
+    finish: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    files: list[ChangedPath] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A user message of the history, or a note for readers (`origin` "note")."""
+
+    at: float
+    origin: str
+    text: str
+
+
+@dataclass(slots=True)
+class CheckRow:
+    name: str
+    command: str
+    before: Checked | None = None
+    after: Checked | None = None
+
+
+@dataclass(slots=True)
+class FileRow:
+    """A file that edits or commands touched, with the tools that did."""
+
+    path: str
+    tools: list[str] = field(default_factory=list)
+    additions: int = 0
+    removals: int = 0
+
+
+@dataclass(slots=True)
+class Story:
+    timeline: list[Turn | Said] = field(default_factory=list)
+    checks: dict[str, CheckRow] = field(default_factory=dict)
+    files: dict[str, FileRow] = field(default_factory=dict)
+    session: SessionEnded | None = None
+    run: RunEnded | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def turns(self) -> list[Turn]:
+        return [item for item in self.timeline if isinstance(item, Turn)]
+
+
+def tell(journal: JournalFile) -> Story:
+    """The story of a journal, complete or cut."""
+    teller = _Teller()
+    for line in journal.lines:
+        teller.hear(line.record, line.at)
+    teller.finish()
+    return teller.story
+
+
+class _Teller:
+    """Sorts lines into turns and calls. A line that refers to nothing known is kept as a note of its own."""
+
+    def __init__(self) -> None:
+        self.story = Story()
+        self._turns: dict[int, Turn] = {}
+        self._current: Call | None = None
+        self._streamed: dict[int, list[Delta | CallOpened]] = {}
+
+    def hear(self, record: object, at: float) -> None:
+        story = self.story
+        story.seconds = max(story.seconds, at)
+        if isinstance(record, UserText):
+            story.timeline.append(Said(at, record.origin, record.text))
+        elif isinstance(record, Note):
+            story.timeline.append(Said(at, "note", record.text))
+        elif isinstance(record, RequestSent):
+            self._turn(record.turn, at)
+        elif isinstance(record, Delta | CallOpened):
+            self._streamed.setdefault(record.turn, []).append(record)
+        elif isinstance(record, Retried):
+            self._turn(record.turn, at).retries.append(record)
+        elif isinstance(record, Response | ResponseFailed):
+            self._answer(record, at)
+        elif isinstance(record, CallStarted):
+            self._current = self._call(record.turn, record.call_id, record.name, at)
+        elif isinstance(record, Question):
+            if self._current is not None:
+                self._current.questions.append(record)
+        elif isinstance(record, Permitted):
+            self._permitted(record)
+        elif isinstance(record, Result):
+            self._result(record, at)
+        elif isinstance(record, FilesChanged):
+            self._changed(record, at)
+        elif isinstance(record, Checked):
+            row = story.checks.setdefault(record.name, CheckRow(record.name, record.command))
+            if record.phase == "before":
+                row.before = record
+            else:
+                row.after = record
+        elif isinstance(record, SessionEnded):
+            story.session = record
+        elif isinstance(record, RunEnded):
+            story.run = record
+
+    def finish(self) -> None:
+        """Show what streamed of an answer that never became whole, and what the session came to."""
+        for number, records in self._streamed.items():
+            turn = self._turn(number, self.story.seconds)
+            if turn.finish or turn.failure is not None:
+                continue
+            deltas = [record for record in records if isinstance(record, Delta)]
+            for kind, into in (("thinking", turn.thoughts), ("text", turn.texts)):
+                text = "".join(delta.text for delta in deltas if delta.kind == kind)
+                if text:
+                    into.append(text)
+            for opened in (record for record in records if isinstance(record, CallOpened)):
+                pieces = [delta.text for delta in deltas if delta.block == opened.block]
+                turn.calls.append(Call(opened.call_id, opened.name, "".join(pieces), complete=False))
+        for turn in self.story.turns:
+            self.story.usage += turn.usage
+            self.story.cost += turn.cost
+
+    def _turn(self, number: int, at: float) -> Turn:
+        if number not in self._turns:
+            self._turns[number] = turn = Turn(number, at)
+            self.story.timeline.append(turn)
+        return self._turns[number]
+
+    def _call(self, number: int, call_id: str, name: str, at: float) -> Call:
+        """The first call of that id in the turn that has no result yet, else a new one."""
+        turn = self._turn(number, at)
+        known = next((call for call in turn.calls if call.id == call_id and call.result is None), None)
+        if known is None:
+            known = Call(call_id, name, "")
+            turn.calls.append(known)
+        return known
+
+    def _answer(self, record: Response | ResponseFailed, at: float) -> None:
+        turn = self._turn(record.turn, at)
+        turn.usage += record.usage
+        turn.cost += record.cost
+        if isinstance(record, ResponseFailed):
+            turn.failure = record
+        else:
+            turn.finish = record.finish if record.raw_reason in ("", record.finish) else _both(record)
+        _add_parts(turn, record.parts)
+
+    def _permitted(self, record: Permitted) -> None:
+        call = self._current
+        if record.call_id:
+            calls = [
+                call for turn in self._turns.values() for call in turn.calls if call.id == record.call_id
+            ]
+            call = calls[-1] if calls else None
+        if call is not None:
+            call.permissions.append(record)
+
+    def _result(self, record: Result, at: float) -> None:
+        call = self._call(record.turn, record.call_id, record.name, at)
+        call.result = record
+        if self._current is call:
+            self._current = None
+        path = record.metadata.get("path")
+        if call.diff and isinstance(path, str) and not record.is_error:
+            added, removed = _counts(call.diff)
+            self._touched(path, record.name, added, removed)
+
+    def _changed(self, record: FilesChanged, at: float) -> None:
+        turn = self._turn(record.turn, at)
+        call = next((call for call in reversed(turn.calls) if call.id == record.call_id), None)
+        shown = [_changed_path(file) for file in record.files]
+        (call.files if call is not None else turn.files).extend(shown)
+        if record.note and call is not None:
+            call.notes.append(record.note)
+        for file in shown:
+            added, removed = _counts(file.diff)
+            self._touched(file.path, call.name if call is not None else "command", added, removed)
+
+    def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:
+        row = self.story.files.setdefault(path, FileRow(path))
+        if tool not in row.tools:
+            row.tools.append(tool)
+        row.additions += additions
+        row.removals += removals
+
+
+def _both(record: Response) -> str:
+    return f"{record.finish} ({record.raw_reason})"
+
+
+def _add_parts(turn: Turn, parts: Sequence[Part]) -> None:
+    for part in parts:
+        if isinstance(part, Text):
+            turn.texts.append(part.text)
+        elif isinstance(part, Thinking):
+            if part.text:
+                turn.thoughts.append(part.text)
+        elif isinstance(part, ToolCall):
+            turn.calls.append(Call(part.id, part.name, _readable(part.arguments), part.complete))
+
+
+def _readable(arguments: str) -> str:
+    """The arguments as a person reads them: one key a line, texts of several lines as they are."""
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    if not isinstance(value, dict):
+        return arguments
+    rows = []
+    for key, item in value.items():
+        text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+        below = "\n" in text or text[:1].isspace()  # indentation is only seen at a line's start
+        rows.append(f"{key}:\n{text}" if below else f"{key}: {text}")
+    return "\n".join(rows)
+
+
+def _changed_path(file: FileVersion) -> ChangedPath:
+    if file.link is not None:
+        return ChangedPath(file.path, f"became a link to {file.link}")
+    if file.after is None:
+        what = "removed"
+    elif file.before is None:
+        what = "created"
+    else:
+        what = "changed"
+    if file.oversize:
+        return ChangedPath(file.path, f"{what}, too large to keep")
+    return ChangedPath(file.path, what, _diff(file))
+
+
+def _diff(file: FileVersion) -> str:
+    known = (file.before is None or file.before_content is not None) and (
+        file.after is None or file.content is not None
+    )
+    if not known:
+        return ""
+    before, after = file.before_content or b"", file.content or b""
+    if len(before) + len(after) > _LARGEST_DIFF or b"\0" in before + after:
+        return ""
+    rows = difflib.unified_diff(
+        before.decode("utf-8", "replace").split("\n"),
+        after.decode("utf-8", "replace").split("\n"),
+        f"a/{file.path}",
+        f"b/{file.path}",
+        lineterm="",
+    )
+    return "\n".join(rows)
+
+
+def _counts(diff: str) -> tuple[int, int]:
+    rows = diff.split("\n")
+    added = sum(row.startswith("+") and not row.startswith("+++ ") for row in rows)
+    removed = sum(row.startswith("-") and not row.startswith("--- ") for row in rows)
+    return added, removed
+
+
+def shortened(text: str) -> str:
+    """A text that may be very long, with its middle left out and the number of characters said."""
+    if len(text) <= _LONGEST:
+        return text
+    head, tail = text[: _LONGEST * 2 // 3], text[-_LONGEST // 3 :]
+    missing = len(text) - len(head) - len(tail)
+    return f"{head}\n… {missing:,} characters are left out here; the journal has them …\n{tail}"

@@ -1,0 +1,98 @@
+"""The agent's own workshop over a run: started when first needed, closed for the gate, started anew after it.
+
+Every tool call of the model goes through here. After a command the tree is scanned, while the model thinks or
+before the next call, and what the command changed is handed on: the checkpoint that a dead run is salvaged from.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.client.workshop import ScanResult, Workshop
+
+Start = Callable[[int], Workshop]
+"""`start(n)`: the n-th workshop of this run over the agent's tree, counted from 0."""
+
+
+class CallPlace(NamedTuple):
+    """Which call of a session: ids alone are a vendor's promise, and some break it."""
+
+    turn: int
+    call_id: str
+
+
+Changed = Callable[[CallPlace, ScanResult], None]
+"""`changed(call, scan)`: that call changed these files."""
+
+
+class AgentWorkshop:
+    """One live workshop at a time. Calls come from the loop's thread; scans are collected on one of their own."""
+
+    def __init__(self, start: Start, changed: Changed) -> None:
+        self._start = start
+        self._changed = changed
+        self._live: Workshop | None = None
+        self._collector: threading.Thread | None = None
+        self._failure: Exception | None = None
+        self._unscanned: CallPlace | None = None
+        self.starts = 0
+
+    def open(self) -> Workshop:
+        """The live workshop, started if there is none. Raises what `Workshop.start` raises."""
+        if self._live is None:
+            self._live = self._start(self.starts)
+            self.starts += 1
+        return self._live
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, *, place: CallPlace | None
+    ) -> ToolOutcome:
+        """Run one tool call. `place` says which, if what it changes must be scanned for."""
+        self.scan_meanwhile()
+        self._settle()
+        live = self.open()
+        self._unscanned = place
+        return live.call(tool, arguments, cancel)
+
+    def scan_meanwhile(self) -> None:
+        """Begin to look for what the last command changed, if it was not looked for yet; at once back."""
+        if self._live is None or self._unscanned is None:
+            return
+        place, self._unscanned = self._unscanned, None
+        self._collector = threading.Thread(
+            target=self._collect, args=(self._live, place), name="scan", daemon=True
+        )
+        self._collector.start()
+
+    def close(self) -> None:
+        """Scan a last time, then end every process of the workshop. The next call starts a new one."""
+        try:
+            self.scan_meanwhile()
+            self._settle()
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End every process of the workshop at once."""
+        if self._live is not None:
+            live, self._live = self._live, None
+            live.close()
+
+    def _settle(self) -> None:
+        """Wait for a scan that is under way; raises what made it fail."""
+        if self._collector is not None:
+            self._collector.join()
+            self._collector = None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _collect(self, live: Workshop, place: CallPlace) -> None:
+        try:
+            self._changed(place, live.scan())
+        except Exception as error:  # noqa: BLE001 - carried to the loop's thread and raised there
+            self._failure = error

@@ -1,0 +1,118 @@
+"""`slash-agent demo`: the whole path on a sample repository, against a GitHub on loopback, with a recorded model.
+
+Everything but the model is real: git, the sandbox, the tools, the checks, the gate, the pull request.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.errors import AgentError, NoSandboxError
+from bot.contracts.outcome import Outcome
+from bot.publish.publish import Published
+from bot.run.event import EventRun, run_event
+from bot.run.folder import new_folder
+from bot.run.publishing import publish_bundle
+from bot.sandbox.choose import Setting, choose
+from bot.workshop.client.workshop import Answer, Workshop
+
+RECORDING = Path(__file__).parent / "recordings" / "demo.jsonl"
+_STOP_LIMIT = 10
+
+
+class DemoError(AgentError):
+    """The demo did not come to a pull request: a bug of ours, or a machine it cannot run on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstrated:
+    """`sandbox_trouble` says why the demo went without a sandbox; empty when it had one."""
+
+    outcome: Outcome
+    published: Published
+    bundle: Path
+    issue_url: str
+    sandbox_trouble: str
+
+
+@contextmanager
+def demonstrate(environment: Mapping[str, str], say: Callable[[str], None]) -> Iterator[Demonstrated]:
+    """Run the demo; the forge is up until the `with` block is left. Raises an `AgentError`."""
+    setting, trouble = _sandbox()
+    with _forge() as forge, tempfile.TemporaryDirectory(prefix="slash-agent-demo-") as scratch:
+        say(f"issue    {forge['issue_url']}: a maintainer wrote `/agent fix this`")
+        bundle = new_folder(environment).bundle
+        own = _environment(environment, forge, scratch)
+        asked = EventRun(
+            name=forge["event_name"],
+            payload=Path(forge["event"]),
+            out=bundle,
+            model=f"replay/{RECORDING}",
+            sandbox=setting,
+        )
+        ended = run_event(asked, {**own, "GITHUB_TOKEN": forge["tokens"]["run"]}, say, say)
+        if ended.outcome is None:
+            raise DemoError(f"The demo's run ended without a result: {ended.reason}")
+        done = publish_bundle(
+            bundle, {**own, "GITHUB_TOKEN": forge["tokens"]["publish"]}, dry_run=False, say=say
+        )
+        yield Demonstrated(ended.outcome, done.published, bundle, forge["issue_url"], trouble)
+
+
+def _sandbox() -> tuple[Setting, str]:
+    """Whether a sandbox works here. The demo alone may go without, since its model is a recording."""
+    with tempfile.TemporaryDirectory(prefix="slash-agent-probe-") as folder:
+        root = Path(folder).resolve()
+        (root / "tree").mkdir()
+        (root / "own").mkdir()
+        try:
+            Workshop.start(
+                choose("auto"),
+                tree=root / "tree",
+                folder=root / "own",
+                environment=os.environ,
+                ask=lambda question: Answer(False, "nothing is asked here"),
+            ).close()
+        except NoSandboxError as error:
+            return "off", str(error)
+    return "auto", ""
+
+
+def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scratch: str) -> dict[str, str]:
+    """What Actions would set; no key of the person at the terminal, and no Actions around us, gets in."""
+    kept = {name: environment[name] for name in ("PATH", "HOME", "LANG", "LC_ALL") if name in environment}
+    return {
+        **kept,
+        "RUNNER_TEMP": scratch,
+        "GITHUB_SERVER_URL": str(forge["url"]),
+        "GITHUB_API_URL": str(forge["api_url"]),
+        "GITHUB_REPOSITORY": str(forge["repository"]),
+    }
+
+
+@contextmanager
+def _forge() -> Iterator[Mapping[str, Any]]:
+    """The forge as a process of its own: no room of ours imports it."""
+    command = [sys.executable, "-m", "bot.forge", "--sample", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if not line:
+                raise DemoError("The demo's GitHub on loopback did not start; its words are above.")
+            yield json.loads(line)
+        finally:
+            process.terminate()
+            try:
+                process.wait(_STOP_LIMIT)
+            except subprocess.TimeoutExpired:
+                process.kill()

@@ -1,0 +1,99 @@
+"""Where one run keeps what it has, from its first second on: a folder that outlives a crash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """`root` holds everything of one run. Only `workshop*` and the trees are ever visible inside a sandbox."""
+
+    root: Path
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.jsonl"
+
+    @property
+    def facts(self) -> Path:
+        return self.root / "run.json"
+
+    @property
+    def bundle(self) -> Path:
+        return self.root / "bundle"
+
+    @property
+    def tree(self) -> Path:
+        return self.root / "tree"
+
+    @property
+    def prepared(self) -> Path:
+        """The tree that `bring:` and `setup:` were done in, where there were any."""
+        return self.root / "tree-prepared"
+
+    def workshop(self, name: str) -> Path:
+        """A new folder for one workshop's `tmp` and `spill`."""
+        folder = self.root / f"workshop-{name}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    @property
+    def begun(self) -> bool:
+        """Whether the journal holds anything: before that there is nothing to keep, salvage or report."""
+        return has_begun(self.journal)
+
+    def drop_trees(self) -> None:
+        """Remove what only the run itself needed; the journal and the bundle stay."""
+        for entry in self.root.iterdir():
+            if entry.is_dir() and entry != self.bundle:
+                shutil.rmtree(entry, onerror=_make_writable)
+
+    def drop(self) -> None:
+        """Remove all of it."""
+        shutil.rmtree(self.root, onerror=_make_writable)
+
+
+def has_begun(journal: Path) -> bool:
+    try:
+        return journal.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def new_folder(environment: Mapping[str, str]) -> RunFolder:
+    """A fresh run folder: under the runner's temp folder in Actions, else under the user's state folder."""
+    parent = parent_folder(environment)
+    try:
+        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        root = tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-", time.gmtime()), dir=parent)
+    except OSError as error:
+        raise UsageError(f"no run folder can be made under {parent}: {error.strerror}") from error
+    return RunFolder(Path(root).resolve())
+
+
+def parent_folder(environment: Mapping[str, str]) -> Path:
+    """Where run folders are made."""
+    if runner_temp := environment.get("RUNNER_TEMP"):
+        return Path(runner_temp) / "slash-agent"
+    home = environment.get("HOME") or tempfile.gettempdir()
+    state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return Path(state) / "slash-agent" / "runs"
+
+
+def _make_writable(function: object, path: str, _info: object) -> None:
+    """A command may have made a folder read-only; the run's own user may still remove it."""
+    os.chmod(os.path.dirname(path), 0o700)
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.chmod(path, 0o700)
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        os.unlink(path)

@@ -1,0 +1,47 @@
+"""What Actions' environment says about where this run is: the server, its API, the run's own page, the token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bot.contracts.errors import UsageError
+
+_TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubEnvironment:
+    """`run_url` is empty outside Actions. `token` is never shown."""
+
+    server_url: str
+    api_url: str
+    run_url: str
+    repository: str
+    token: str = field(repr=False)
+
+    def git_url(self, repository: str) -> str:
+        """The address git fetches from and pushes to: of this server, whatever an event's payload says."""
+        return f"{self.server_url}/{repository}.git"
+
+
+def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment:
+    """GitHub.com outside Actions; a server of one's own by GITHUB_SERVER_URL and GITHUB_API_URL."""
+    server = environment.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
+    default_api = "https://api.github.com" if server == "https://github.com" else f"{server}/api/v3"
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    run_id = environment.get("GITHUB_RUN_ID", "")
+    return GitHubEnvironment(
+        server_url=server,
+        api_url=environment.get("GITHUB_API_URL", default_api).rstrip("/"),
+        run_url=f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else "",
+        repository=repository,
+        token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
+    )
+
+
+def require_token(where: GitHubEnvironment) -> str:
+    """Raises `UsageError` naming the variable to set."""
+    if not where.token:
+        raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
+    return where.token

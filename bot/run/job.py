@@ -1,0 +1,335 @@
+"""One job, from a request to what it has to show: checkout, policy, workshop, conversation, gate, checks.
+
+What costs time is overlapped: the vendor's package is imported while git and the sandbox work, and the checks
+before the change run while the model reads. What only the end of a run needs is imported there. Whatever ends the
+conversation, the gate still looks at the tree.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot import __version__
+from bot.agent.journal import Journal, file_version
+from bot.agent.loop import Hooks, LoopEnd, Session, TurnInfo
+from bot.agent.loop import run as converse
+from bot.agent.prompt import Facts, first_message, new_marker, system_prompt
+from bot.agent.results import DescribeChange
+from bot.checkout.blobs import blobs_at
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.git import GitError
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError, GateError
+from bot.contracts.events import Retrying
+from bot.contracts.limits import Limits
+from bot.contracts.model import Provider
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Request
+from bot.evidence.detect import Check, detect_checks
+from bot.gate.redact import Redactor
+from bot.policy.budget import run_budget
+from bot.policy.decide import may_write
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Policy
+from bot.providers.models import cost
+from bot.run.agent_workshop import AgentWorkshop, CallPlace
+from bot.run.background import Background
+from bot.run.folder import RunFolder
+from bot.run.masked import masked
+from bot.run.rounds import Rounds
+from bot.run.secrets import known_secrets
+from bot.run.signals import cancelled_after
+from bot.run.tools import Gatekeeper, RunToolbox
+from bot.run.trees import Trees
+from bot.sandbox.choose import Setting, choose
+from bot.sandbox.confinement import Confinement
+from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
+
+if TYPE_CHECKING:
+    from bot.gate.tree import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a run is given. `connect` makes the provider and is called on a thread of its own. `origin` is the
+    folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `watch` is told
+    of each turn, `say` in a line of whatever else takes its time; `say` from any thread."""
+
+    request: Request
+    source: Source
+    folder: RunFolder
+    connect: Callable[[], Provider]
+    environment: Mapping[str, str]
+    sandbox: Setting = "auto"
+    origin: Path | None = None
+    budget_usd: float | None = None
+    watch: Callable[[TurnInfo], None] = lambda info: None
+    say: Callable[[str], None] = lambda line: None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a run has to show. `verdict` is `None` when the gate refused the tree."""
+
+    checkout: Checkout
+    policy: Policy
+    outcome: Outcome
+    verdict: Verdict | None
+
+
+def run_job(job: Job, stop: CancelToken) -> Ended:
+    """Do `job`. `stop` is fired by signals. Raises an `AgentError` for what goes wrong before the first request;
+    from then on whatever happens is in the outcome. A run that does not get so far leaves nothing behind."""
+    try:
+        return _begin(job, stop)
+    except BaseException:
+        if not job.folder.begun:
+            job.folder.drop()
+        raise
+
+
+def _begin(job: Job, stop: CancelToken) -> Ended:
+    provider = Background(job.connect, "connect")
+    confinement = choose(job.sandbox)
+    checkout = prepare(job.source, job.folder.root)
+    policy = base_policy(checkout)
+    if policy.history != 1:
+        checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
+    with ExitStack() as stack:
+        redactor = Redactor(known_secrets(job.environment))
+        journal = stack.enter_context(Journal(job.folder.journal, redactor.text))
+        return _Run(job, checkout, policy, confinement, journal, redactor, stop, stack).hold(provider)
+
+
+class _Run:
+    """The parts of one run and the order in which they are used."""
+
+    def __init__(
+        self, job: Job, checkout: Checkout, policy: Policy, confinement: Confinement, journal: Journal,
+        redactor: Redactor, stop: CancelToken, stack: ExitStack,
+    ) -> None:  # fmt: skip
+        self.job = job
+        self.checkout = checkout
+        self.policy = policy
+        self.confinement = confinement
+        self.journal = journal
+        self.redactor = redactor
+        self.stop = stop
+        self.cancel = CancelToken()
+        self.started_at = _now()
+        self.turn = 0
+        self.told = False
+        self.judged: tuple[int, Verdict | GateError] | None = None
+        self.trees = Trees(checkout, job.folder, self._open, policy.setup, policy.bring, job.origin, job.say)
+        self.rounds = Rounds(_checks(policy, checkout), self.trees, journal.write, stop, job.say)
+        self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write)
+        self.describe = DescribeChange()
+        self.workshop = AgentWorkshop(self._start, self._changed)
+        stack.callback(self.trees.settle)
+        stack.callback(self.rounds.settle)
+        stack.callback(self.workshop.kill)
+
+    def hold(self, provider_under_way: Background[Provider]) -> Ended:
+        """Start what must be there, hold the conversation, judge what came of it."""
+        self.trees.begin(self.stop)
+        if not self.trees.need_preparing:
+            self.workshop.open()
+        provider = provider_under_way.result()
+        budget = run_budget(self.policy, self.job.request.actor.tier, self.job.budget_usd)
+        limits = Limits(turns=budget.turns, cost_usd=budget.usd, minutes=budget.minutes)
+        toolbox = RunToolbox(self.workshop, self.gatekeeper, self.describe, lambda: self.turn)
+        system = system_prompt(self.job.request.verb.value, toolbox.specs)
+        self.journal.write(self._header(provider, system, toolbox, limits))
+        base, wall = self.checkout.base_sha[:12], self.confinement.name
+        self.job.say(f"at commit {base}, with {provider.info.name}, sandbox {wall}")
+        session = Session(
+            provider, system, toolbox, self.journal, limits, self.cancel,
+            Hooks(self._request_sent, self.job.watch, self._before_end, self._retrying),
+            stop_on_denial=self.policy.on_deny == "stop",
+            price=cost,
+        )  # fmt: skip
+        forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
+        try:
+            with cancelled_after(self.cancel, budget.minutes):
+                end = converse(session, first_message(self.job.request, self._facts(), new_marker()))
+        finally:
+            forget()
+            provider.close()
+        return self._conclude(end, provider.info.name)
+
+    def _conclude(self, end: LoopEnd, model: str) -> Ended:
+        from bot.run import conclude
+
+        judged = self._judge()
+        verdict = None if isinstance(judged, GateError) else judged
+        changed = verdict is not None and bool(verdict.files)
+        checks = self.rounds.results(verdict.tree_sha if verdict and changed else None)
+        outcome = conclude.outcome(
+            conclude.Facts(
+                request=self.job.request,
+                base_sha=self.checkout.base_sha,
+                model=model,
+                sandbox=self.confinement.name,
+                started_at=self.started_at,
+                ended_at=_now(),
+                version=__version__,
+            ),
+            end,
+            judged,
+            description=self.describe.description,
+            checks=checks,
+            denials=self.gatekeeper.denials,
+            notes=self.checkout.notes,
+            redactions=(),
+        )
+        outcome = masked(outcome, self.redactor)
+        ended = lines.RunEnded(
+            outcome.status.value, outcome.stop_reason.value, outcome.reason, outcome.patch_sha256,
+            verdict.tree_sha if verdict else "",
+        )  # fmt: skip
+        if not self.journal.failure:
+            self.journal.write(ended)
+        return Ended(self.checkout, self.policy, outcome, verdict)
+
+    def _judge(self) -> Verdict | GateError:
+        """The gate's word on the tree, every process of the workshop dead; the same word while none was started."""
+        try:
+            self.workshop.close()
+        except AgentError as error:
+            # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
+            self.journal.write(lines.Note(f"The last look for changed files failed: {error}"))
+        if self.judged is None or self.judged[0] != self.workshop.starts:
+            self.judged = (self.workshop.starts, self._ask_gate())
+        return self.judged[1]
+
+    def _ask_gate(self) -> Verdict | GateError:
+        from bot.gate.tree import judge_tree
+
+        rule = may_write(self.policy, self.job.request.actor.tier)
+        try:
+            return judge_tree(
+                self.checkout.git, self.checkout.base_sha, self.checkout.tree,
+                may_write=rule, passed_over=self.trees.made(), holds_secret=self.redactor.holds_secret,
+            )  # fmt: skip
+        except GateError as error:
+            return error
+
+    # What the loop tells and asks.
+
+    def _request_sent(self, turn: int) -> None:
+        self.workshop.scan_meanwhile()
+        self.turn = turn
+        if turn == 1:
+            self.rounds.start_before()
+
+    def _retrying(self, event: Retrying) -> None:
+        self.job.say(f"{event.reason}; asking again in {event.delay:.0f} s")
+
+    def _before_end(self) -> str | None:
+        """Say once which checks fail; what cannot be judged is told at the end, not here."""
+        if self.told or not self.rounds.checks:
+            return None
+        from bot.evidence.compare import failing, tell_model
+
+        judged = self._judge()
+        if isinstance(judged, GateError) or not judged.files:
+            return None
+        bad = failing(self.rounds.results(judged.tree_sha), self.job.request.instruction)
+        if not bad or self.stop.fired:
+            return None
+        self.told = True
+        return tell_model(bad)
+
+    # Workshops.
+
+    def _start(self, number: int) -> Workshop:
+        """The agent's workshop. Where the repository had to be prepared, that is waited for here: at the first
+        tool call, not before the first request."""
+        workshop = self._open(f"agent-{number}", self.checkout.tree, self.trees.read_only())
+        if number == 0:
+            self.trees.outfit(workshop, self.stop)
+        return workshop
+
+    def _open(self, name: str, tree: Path, read_only: Sequence[Path]) -> Workshop:
+        return Workshop.start(
+            self.confinement,
+            tree=tree,
+            folder=self.job.folder.workshop(name),
+            mount=self._root(),
+            environment=self.job.environment,
+            ask=self.gatekeeper.answer if name.startswith("agent") else _no_questions,
+            bring=tuple(read_only),
+        )
+
+    def _root(self) -> str:
+        return str(self.job.origin or self.checkout.tree)
+
+    def _changed(self, place: CallPlace, scan: ScanResult) -> None:
+        """Journal what a command changed, with the bytes before it where the base has them."""
+        if not scan.files and not scan.note:
+            return
+        there = [change.path for change in scan.files if change.before and not change.oversize]
+        before = blobs_at(self.checkout.git, self.checkout.base_sha, there)
+        versions = tuple(file_version(change, before.get(change.path)) for change in scan.files)
+        self.journal.write(lines.FilesChanged(place.turn, versions, place.call_id, scan.note))
+
+    def _header(self, provider: Provider, system: str, toolbox: RunToolbox, limits: Limits) -> lines.Header:
+        return lines.Header(
+            schema=lines.SCHEMA_VERSION,
+            version=__version__,
+            started_at=self.started_at,
+            model=provider.info.name,
+            info=provider.info,
+            base_sha=self.checkout.base_sha,
+            request=self.job.request,
+            system=system,
+            tools=toolbox.specs,
+            limits=limits,
+            sandbox=self.confinement.name,
+        )
+
+    def _facts(self) -> Facts:
+        return Facts(
+            root=self._root(),
+            platform=f"{platform.system()} {platform.machine()}",
+            base_sha=self.checkout.base_sha,
+            checks=tuple(check.command for check in self.rounds.checks),
+            notes=self.checkout.notes,
+        )
+
+
+def base_policy(checkout: Checkout) -> Policy:
+    """The policy of the base commit. Raises `PolicyError`."""
+    return load_policy(_base_file(checkout, POLICY_FILE), POLICY_FILE)
+
+
+def _base_file(checkout: Checkout, path: str) -> str | None:
+    """The text of a file at the base commit; `None` where there is none. One stray byte hides no policy."""
+    try:
+        return checkout.git.run("cat-file", "blob", f"{checkout.base_sha}:{path}").decode(errors="replace")
+    except GitError:
+        return None
+
+
+def _checks(policy: Policy, checkout: Checkout) -> tuple[Check, ...]:
+    if policy.checks:
+        return tuple(Check(check.name, check.command, check.timeout) for check in policy.checks)
+    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
+    paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+    return detect_checks(paths, lambda path: _base_file(checkout, path))
+
+
+def _no_questions(question: Question) -> Answer:
+    """Checks and setup run commands only; a question from their host is not one of ours."""
+    return Answer(False, f"{question.tool} is not used here")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,57 @@
+"""What is said of a run while it goes on, a line at a time: the tool calls of each turn, and what is waited for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from bot.agent.loop import TurnInfo
+from bot.contracts.messages import ToolCall
+
+_WIDTH = 100
+_SUBJECTS = ("command", "pattern", "path", "title")
+
+
+def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
+    """`say` until its reader goes away, as `head` does; nothing after that: the run itself goes on."""
+    gone = False
+
+    def speak(line: str) -> None:
+        nonlocal gone
+        if gone:
+            return
+        try:
+            say(line)
+        except BrokenPipeError:
+            gone = True
+
+    return speak
+
+
+def turn_lines(info: TurnInfo) -> Iterator[str]:
+    """One line a tool call, with its subject and whether it failed; for a turn without calls, what was said."""
+    for call, result in zip(info.calls, info.results, strict=True):
+        failed = " (failed)" if result.is_error else ""
+        yield _cut(f"{info.turn:3d}  {call.name} {_subject(call)}".rstrip(), _WIDTH - len(failed)) + failed
+    if not info.calls and info.text.strip():
+        yield _cut(f"{info.turn:3d}  {info.text.strip().splitlines()[0]}", _WIDTH)
+
+
+def waiting_line(text: str) -> str:
+    """What goes on between two turns, in line with them."""
+    return _cut(f"  -  {' '.join(text.split())}", 2 * _WIDTH)
+
+
+def _subject(call: ToolCall) -> str:
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    named = (arguments.get(name) for name in _SUBJECTS)
+    return next((" ".join(value.split()) for value in named if isinstance(value, str)), "")
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"

@@ -1,0 +1,146 @@
+"""`slash-agent fix`: the main job on a local checkout. The result is a new branch or a patch file.
+
+The checked-out branch, the index, the work tree and dirty files are never touched; the job works on HEAD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.agent.loop import TurnInfo
+from bot.checkout.clone import Source
+from bot.checkout.local import top_of
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.providers.connect import default_model
+from bot.run.folder import RunFolder, new_folder
+from bot.run.job import Ended, Job, run_job
+from bot.run.lines import turn_lines, waiting_line, while_heard
+from bot.run.models import connect_model
+from bot.run.signals import cancelled_by_signals
+from bot.sandbox.choose import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What the command line asked for. `out` is where the bundle goes; `patch` a file instead of a branch."""
+
+    repo: Path
+    instruction: str
+    model: str = ""
+    budget_usd: float | None = None
+    sandbox: Setting = "auto"
+    patch: Path | None = None
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What came of it. `branch` is empty where none was made; `unseen` counts files that HEAD does not have so."""
+
+    outcome: Outcome
+    exit_code: ExitCode
+    bundle: Path
+    branch: str
+    unseen: int
+
+
+def fix(asked: Fix, environment: Mapping[str, str], say: Callable[[str], None] = lambda line: None) -> Fixed:
+    """Do the job; `say` takes a line about whatever goes on. Raises an `AgentError` for what goes wrong before the
+    first request, and where the result cannot be left where it was wanted."""
+    _refuse_in_vain(asked)
+    say = while_heard(say)
+    repo = top_of(asked.repo.resolve())
+    model = asked.model or default_model(environment)
+    folder = new_folder(environment)
+    job = Job(
+        request=Request(Verb.FIX, asked.instruction, Actor("you", 0, Tier.LOCAL), "", "", str(repo)),
+        source=Source(str(repo), "HEAD"),
+        folder=folder,
+        connect=lambda: connect_model(model, environment),
+        environment=environment,
+        sandbox=asked.sandbox,
+        origin=repo,
+        budget_usd=asked.budget_usd,
+        watch=lambda info: _say_turn(info, say),
+        say=lambda text: say(waiting_line(text)),
+    )
+    stop = CancelToken()
+    with cancelled_by_signals(stop):
+        return _keep(asked, repo, folder, run_job(job, stop))
+
+
+def _say_turn(info: TurnInfo, say: Callable[[str], None]) -> None:
+    for line in turn_lines(info):
+        say(line)
+
+
+def _refuse_in_vain(asked: Fix) -> None:
+    """What would be found wrong only after the model was paid."""
+    if not asked.instruction.strip():
+        raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
+    if asked.patch is not None and not asked.patch.absolute().parent.is_dir():
+        raise UsageError(f"There is no folder {asked.patch.absolute().parent} to write the patch to.")
+
+
+def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
+    """The bundle first: whatever fails after it, the diff can be had. Its rooms are imported here, at the end, and
+    not before the first request."""
+    from bot.publish.bundle import PATCH
+    from bot.run.conclude import exit_code
+    from bot.run.show import keep
+
+    outcome, verdict = ended.outcome, ended.verdict
+    bundle = keep(asked.out, folder, outcome, verdict)
+    branch = ""
+    try:
+        if verdict is not None and verdict.files:
+            if asked.patch is not None:
+                _write(asked.patch, verdict.patch)
+            else:
+                branch = _branch(repo, ended)
+        unseen = _unseen(repo)
+    except UsageError as error:
+        said = str(error).rstrip(".")
+        raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
+    finally:
+        folder.drop_trees()
+    return Fixed(outcome, exit_code(outcome.stop_reason), bundle, branch, unseen)
+
+
+def _write(file: Path, patch: bytes) -> None:
+    try:
+        file.write_bytes(patch)
+    except OSError as error:
+        raise UsageError(f"The patch cannot be written to {file}: {error.strerror}.") from error
+
+
+def _branch(repo: Path, ended: Ended) -> str:
+    from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
+    from bot.publish.body import title
+    from bot.publish.commit import commit_message
+
+    assert ended.verdict is not None
+    identity = Signature(ended.policy.identity.name, ended.policy.identity.email)
+    checkout = ended.checkout
+    commit = commit_tree(
+        checkout.git,
+        ended.verdict.tree_sha,
+        checkout.base_sha,
+        commit_message(ended.outcome),
+        identity,
+        identity,
+        ended.outcome.ended_at,
+    )
+    name = branch_name(None, title(ended.outcome))
+    return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
+
+
+def _unseen(repo: Path) -> int:
+    from bot.checkout.branches import uncommitted
+
+    return uncommitted(repo)

@@ -1,0 +1,67 @@
+"""`slash-agent publish`: a bundle to GitHub, from a folder that nothing of the run is in."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Request
+from bot.contracts.threads import ThreadReader
+from bot.github.client import connect
+from bot.intake.event import COMMENT, read_event
+from bot.intake.match import difference
+from bot.publish.body import Links
+from bot.publish.bundle import read_bundle
+from bot.publish.publish import Published, publish
+from bot.run.github_env import read_github_environment, require_token
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePublished:
+    """What a bundle said, and what there is on GitHub now."""
+
+    outcome: Outcome
+    published: Published
+
+
+def publish_bundle(
+    folder: Path, environment: Mapping[str, str], *, dry_run: bool, say: Callable[[str], None]
+) -> BundlePublished:
+    """Publish the bundle in `folder`. Raises an `AgentError`; the bundle stays as it is.
+
+    In a job of the event that began the run, who asked for what in which thread is the event's to say: a bundle
+    that says otherwise is not published.
+    """
+    bundle = read_bundle(folder)
+    where = read_github_environment(environment)
+    token = require_token(where)
+    github = connect(token, where.api_url)
+    _check_request(bundle.outcome.request, environment, github)
+    with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
+        published = publish(
+            bundle,
+            github,
+            git_url=where.git_url(bundle.outcome.request.repository),
+            token=token,
+            folder=Path(scratch) / "clone",
+            dry_run=dry_run or bundle.outcome.request.dry_run,
+            repository=where.repository,
+            links=Links(run=where.run_url, report=where.run_url),
+            say=say,
+        )
+    return BundlePublished(bundle.outcome, published)
+
+
+def _check_request(request: Request, environment: Mapping[str, str], github: ThreadReader) -> None:
+    name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
+    if name != COMMENT or not payload:
+        return
+    if different := difference(request, read_event(name, Path(payload)), github):
+        raise PublishError(
+            f"The bundle is not for the comment that this job is about: {different} is another. "
+            "Somebody may have changed it on its way here; nothing was done."
+        )

@@ -1,0 +1,207 @@
+"""`slash-agent replay`: a recorded run again. Same patch byte for byte, or the first difference named.
+
+The recorded responses and results are fed to the loop. Edits are made again in a workshop and checked against
+their recorded hashes; files that a command changed are put in place as recorded. With `rerun` commands run again.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.agent.journal import Journal
+from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.loop import SAID_NOTHING, Hooks, Session
+from bot.agent.loop import run as converse
+from bot.agent.replay import (
+    RecordedCall,
+    ReplayError,
+    Tape,
+    edit_difference,
+    file_trouble,
+    first_difference,
+    recorded_calls,
+)
+from bot.agent.results import DESCRIBE_CHANGE, DescribeChange
+from bot.agent.toolbox import Handler, Toolbox
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import GateError, UsageError
+from bot.contracts.tools import ToolOutcome
+from bot.gate.tree import Verdict, judge_tree
+from bot.policy.decide import may_write
+from bot.policy.schema import Policy
+from bot.providers.replay import ReplayProvider
+from bot.run.job import base_policy
+from bot.run.signals import cancelled_by_signals
+from bot.run.tools import Gatekeeper
+from bot.sandbox.choose import Setting, choose
+from bot.workshop.client.workshop import Answer, Workshop
+
+_EDITS = frozenset({"edit", "write"})
+_COMMAND = "bash"
+_APPLY_LIMIT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """`repo` must hold the base commit of the recording."""
+
+    journal: Path
+    repo: Path
+    sandbox: Setting = "auto"
+    rerun: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """`difference` is one sentence, empty when the patch is the recorded one byte for byte."""
+
+    difference: str
+    patch: bytes
+    recorded_sha256: str
+
+
+def replay(asked: Replay, environment: Mapping[str, str]) -> Replayed:
+    """Run the recording again. Raises an `AgentError` where it cannot be."""
+    recorded = read_journal(asked.journal)
+    repo = asked.repo.resolve()
+    cancel = CancelToken()
+    with tempfile.TemporaryDirectory(prefix="slash-agent-replay-") as scratch, cancelled_by_signals(cancel):
+        folder = Path(scratch).resolve()
+        checkout = prepare(Source(str(repo), recorded.header.base_sha), folder)
+        policy = base_policy(checkout)
+        again = folder / "journal.jsonl"
+        with Journal(again, lambda text: text) as journal:
+            with _workshop(asked, checkout, folder, environment) as workshop:
+                _play(recorded, policy, journal, workshop, cancel, rerun=asked.rerun)
+            verdict = _judge(checkout, policy, recorded)
+            journal.write(lines.RunEnded("", "", "", "" if verdict is None else _sha256(verdict.patch), ""))
+        return _compare(recorded, read_journal(again), verdict)
+
+
+def _workshop(asked: Replay, checkout: Checkout, folder: Path, environment: Mapping[str, str]) -> Workshop:
+    own = folder / "workshop"
+    own.mkdir()
+    return Workshop.start(
+        choose(asked.sandbox), tree=checkout.tree, folder=own, environment=environment,
+        ask=lambda question: Answer(True), assume_read=True,
+    )  # fmt: skip
+
+
+def _play(
+    recorded: JournalFile,
+    policy: Policy,
+    journal: Journal,
+    workshop: Workshop,
+    cancel: CancelToken,
+    *,
+    rerun: bool,
+) -> None:
+    header = recorded.header
+    journal.write(header)
+    tape = Tape(recorded_calls(recorded))
+    handlers = {spec.name: _handler(spec.name, tape, workshop, rerun) for spec in header.tools}
+    if DESCRIBE_CHANGE.name in handlers:
+        handlers[DESCRIBE_CHANGE.name] = _taking(tape, DescribeChange())
+    gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write)
+    host_texts = _host_texts(recorded)
+    session = Session(
+        ReplayProvider(recorded.responses(), header.info), header.system,
+        Toolbox(header.tools, handlers, gatekeeper.permit), journal, header.limits, cancel,
+        Hooks(before_end=lambda: next(host_texts, None)), stop_on_denial=policy.on_deny == "stop",
+    )  # fmt: skip
+    first = next((line.text for line in recorded.records(lines.UserText)), None)
+    if first is None:
+        raise UsageError("The recorded run ended before its first request: there is nothing to replay.")
+    converse(session, first)
+
+
+def _host_texts(recorded: JournalFile) -> Iterator[str]:
+    """What the host said when the model was done. What the loop says of itself it will say again."""
+    said = (line.text for line in recorded.records(lines.UserText) if line.origin == "host")
+    return (text for text in said if text != SAID_NOTHING)
+
+
+def _taking(tape: Tape, describe: DescribeChange) -> Handler:
+    def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        tape.take(DESCRIBE_CHANGE.name)
+        return describe(arguments, cancel)
+
+    return handle
+
+
+def _handler(tool: str, tape: Tape, workshop: Workshop, rerun: bool) -> Handler:
+    def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        call = tape.take(tool)
+        if tool in _EDITS and not call.outcome.is_error:
+            again = workshop.call(tool, arguments, cancel)
+            if difference := edit_difference(call, again):
+                raise ReplayError(difference)
+        elif tool == _COMMAND and rerun:
+            return workshop.call(tool, arguments, cancel)
+        _put_in_place(call, workshop, cancel)
+        return call.outcome
+
+    return handle
+
+
+def _put_in_place(call: RecordedCall, workshop: Workshop, cancel: CancelToken) -> None:
+    """Write the files that the recorded command changed, by a script inside the sandbox."""
+    if trouble := file_trouble(call):
+        raise ReplayError(trouble)
+    if not call.files:
+        return
+    script = "set -e\n" + "\n".join(_write_file(file) for file in call.files)
+    # Sent in the middle of a recorded turn: the command is ours, its output goes nowhere.
+    outcome = workshop.call(_COMMAND, {"command": script, "timeout": _APPLY_LIMIT}, cancel)
+    if outcome.metadata.get("exit_code") != 0:
+        raise ReplayError(
+            f"{call.name}: the recorded files could not be put in place: {outcome.content[-300:]}"
+        )
+
+
+def _write_file(file: lines.FileVersion) -> str:
+    path = shlex.quote(f"./{file.path}")
+    if file.after is None and file.link is None:
+        return f"rm -f -- {path}"
+    make = f'mkdir -p -- "$(dirname -- {path})"; rm -f -- {path}'
+    if file.link is not None:
+        return f"{make}; ln -s -- {shlex.quote(file.link)} {path}"
+    content = base64.b64encode(file.content or b"").decode()
+    return f"{make}; base64 -d > {path} <<'END'\n{content}\nEND\nchmod {file.mode & 0o777:o} -- {path}"
+
+
+def _judge(checkout: Checkout, policy: Policy, recorded: JournalFile) -> Verdict | None:
+    rule = may_write(policy, recorded.header.request.actor.tier)
+    try:
+        return judge_tree(checkout.git, checkout.base_sha, checkout.tree, may_write=rule)
+    except GateError:
+        # The recording's gate may have refused it as well: then both have no patch.
+        return None
+
+
+def _compare(recorded: JournalFile, again: JournalFile, verdict: Verdict | None) -> Replayed:
+    patch = verdict.patch if verdict else b""
+    ended = next(recorded.records(lines.RunEnded), None)
+    if ended is None:
+        return Replayed(
+            "The recorded run was killed before its gate, so there is no patch to compare with.", patch, ""
+        )
+    if ended.patch_sha256 == _sha256(patch):
+        return Replayed("", patch, ended.patch_sha256)
+    difference = (
+        first_difference(recorded, again) or "Every call had its recorded result, but the patch differs."
+    )
+    return Replayed(difference, patch, ended.patch_sha256)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,72 @@
+"""The two rounds of checks: one on the base while the model reads, one on the patch when it says it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.evidence.detect import Check
+from bot.run.background import Background
+from bot.run.checks import pair, run_checks
+from bot.run.trees import Trees
+
+Write = Callable[[lines.Record], None]
+Say = Callable[[str], None]
+
+
+class Rounds:
+    """Before-checks start once, in the background; each after-round is for one tree object, and kept.
+
+    `say` takes a line about what is waited for.
+    """
+
+    def __init__(
+        self, checks: Sequence[Check], trees: Trees, write: Write, cancel: CancelToken, say: Say
+    ) -> None:
+        self.checks = tuple(checks)
+        self._trees = trees
+        self._write = write
+        self._cancel = cancel
+        self._say = say
+        self._before: Background[tuple[CheckRun, ...]] | None = None
+        self._after: dict[str, tuple[CheckRun, ...]] = {}
+
+    def start_before(self) -> None:
+        """Begin the round on the base; at once back."""
+        if self.checks and self._before is None:
+            self._before = Background(lambda: self._round("before", None), "checks before")
+
+    def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
+        """Both rounds, the second on `tree_sha`; `None` where there is nothing to check."""
+        self.start_before()
+        if self._before and self._before.under_way:
+            self._say("waiting for the checks before the change")
+        before = self._before.result() if self._before else ()
+        if self.checks and tree_sha is not None and tree_sha not in self._after:
+            self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
+        if tree_sha is not None and tree_sha not in self._after:
+            self._after[tree_sha] = self._round("after", tree_sha)
+        return pair(self.checks, before, None if tree_sha is None else self._after[tree_sha])
+
+    def settle(self) -> None:
+        """Wait for a round under way, so that its workshop is gone before its folder is."""
+        if self._before is not None:
+            self._before.wait()
+
+    def _round(self, phase: Literal["before", "after"], tree_sha: str | None) -> tuple[CheckRun, ...]:
+        if not self.checks:
+            return ()
+        name = f"checks-{phase}" if tree_sha is None else f"checks-{phase}-{len(self._after) + 1}"
+        try:
+            with self._trees.for_checks(name, self._cancel, tree_sha) as workshop:
+                runs = run_checks(workshop, self.checks, self._cancel)
+        except AgentError as error:
+            # The checks are evidence, not the job: without a workshop for them there is none, and that is said.
+            runs = tuple(CheckRun(CheckState.NOT_RUN, note=str(error)) for _ in self.checks)
+        for check, run in zip(self.checks, runs, strict=True):
+            self._write(lines.Checked(check.name, check.command, phase, run, check.detected))
+        return runs

@@ -1,0 +1,147 @@
+"""`slash-agent salvage`: a bundle of a run that died, from its work tree and its journal, through the gate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot import __version__
+from bot.agent.arguments import BadArgumentsError, parse
+from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.loop import LoopEnd
+from bot.agent.replay import recorded_calls
+from bot.agent.results import DESCRIBE_CHANGE, DescribeChange
+from bot.checkout.clone import Checkout
+from bot.checkout.git import Git
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import GateError, UsageError
+from bot.contracts.messages import Usage
+from bot.contracts.outcome import (
+    CheckResult,
+    CheckRun,
+    CheckState,
+    Denial,
+    Description,
+    Outcome,
+    StopReason,
+)
+from bot.gate.redact import Redactor
+from bot.gate.tree import Verdict, judge_tree, untracked_files
+from bot.gate.verdict import MayWrite
+from bot.policy.decide import may_write
+from bot.run import conclude
+from bot.run.folder import RunFolder, has_begun, parent_folder
+from bot.run.job import base_policy
+from bot.run.secrets import known_secrets
+from bot.run.show import write_out
+
+_DIED = "The run died before it ended; this is what it had."
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    outcome: Outcome
+    bundle: Path
+
+
+def newest_run(environment: Mapping[str, str]) -> Path:
+    """The folder of the last run that left a journal. Raises `UsageError` where there is none."""
+    parent = parent_folder(environment)
+    journals = sorted(
+        filter(has_begun, parent.glob("*/journal.jsonl")), key=lambda path: path.stat().st_mtime
+    )
+    if not journals:
+        raise UsageError(f"There is no run to salvage under {parent}.")
+    return journals[-1].parent
+
+
+def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None) -> Salvaged:
+    """Make the bundle of the run in `root`, where its work tree still is. Raises an `AgentError`.
+
+    `environment` is where secrets are looked for that the patch must not hold.
+    """
+    folder = RunFolder(root.resolve())
+    recorded = read_journal(folder.journal)
+    checkout = _checkout(folder, recorded)
+    rule = may_write(base_policy(checkout), recorded.header.request.actor.tier)
+    judged = _judge(checkout, folder, rule, Redactor(known_secrets(environment)))
+    header = recorded.header
+    facts = conclude.Facts(
+        request=header.request, base_sha=header.base_sha, model=header.model, sandbox=header.sandbox,
+        started_at=header.started_at, ended_at=_last_change(folder), version=__version__,
+    )  # fmt: skip
+    outcome = conclude.outcome(
+        facts, _end(recorded), judged, description=_description(recorded), checks=_checks(recorded),
+        denials=_denials(recorded), notes=(recorded.cut,) if recorded.cut else (), redactions=(),
+    )  # fmt: skip
+    bundle = out.resolve() if out else folder.bundle
+    write_out(bundle, outcome, judged if isinstance(judged, Verdict) else None, folder.journal)
+    return Salvaged(outcome, bundle)
+
+
+def _checkout(folder: RunFolder, recorded: JournalFile) -> Checkout:
+    for root in (folder.root / "history", folder.root):
+        if (root / "trusted.git").is_dir() and (root / "tree").is_dir():
+            return Checkout(Git(root / "trusted.git"), root / "tree", recorded.header.base_sha, ())
+    raise UsageError(
+        f"The work tree of the run in {folder.root} is gone; its bundle, if it made one, is beside it."
+    )
+
+
+def _judge(checkout: Checkout, folder: RunFolder, rule: MayWrite, redactor: Redactor) -> Verdict | GateError:
+    git, base = checkout.git, checkout.base_sha
+    try:
+        made = untracked_files(git, base, folder.prepared) if folder.prepared.is_dir() else frozenset()
+        return judge_tree(
+            git, base, checkout.tree, may_write=rule, passed_over=made, holds_secret=redactor.holds_secret
+        )
+    except GateError as error:
+        return error
+
+
+def _end(recorded: JournalFile) -> LoopEnd:
+    ended = next(recorded.records(lines.SessionEnded), None)
+    if ended is not None:
+        return LoopEnd(StopReason(ended.stop_reason), ended.reason, ended.turns, ended.usage, ended.cost, "")
+    spent = list(recorded.records(lines.BudgetChanged))
+    turns, usage, cost = (spent[-1].turn, spent[-1].usage, spent[-1].cost) if spent else (0, Usage(), 0.0)
+    return LoopEnd(StopReason.ERROR, _DIED, turns, usage, cost, "")
+
+
+def _description(recorded: JournalFile) -> Description:
+    """What the model had handed over by then."""
+    describe = DescribeChange()
+    for call in recorded_calls(recorded):
+        if call.call.name == DESCRIBE_CHANGE.name and call.result is not None and not call.result.is_error:
+            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                describe(parse(call.call.arguments, DESCRIBE_CHANGE.parameters).values, CancelToken())
+    return describe.description
+
+
+def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
+    """The checks that had run. One after a change counts only if the session ended with it: else the tree went on."""
+    ended = next(recorded.records(lines.SessionEnded), None) is not None
+    runs = list(recorded.records(lines.Checked))
+    after = {line.name: line.run for line in runs if line.phase == "after" and ended}
+    not_run = CheckRun(CheckState.NOT_RUN, note="the run died before this check")
+    return tuple(
+        CheckResult(line.name, line.command, line.run, after.get(line.name, not_run), line.detected)
+        for line in runs
+        if line.phase == "before"
+    )
+
+
+def _denials(recorded: JournalFile) -> tuple[Denial, ...]:
+    denied = (line for line in recorded.records(lines.Permitted) if not line.allow)
+    return tuple(Denial(line.tool, line.path, line.rule, line.reason) for line in denied)
+
+
+def _last_change(folder: RunFolder) -> str:
+    """When the run last wrote, so that salvaging twice gives the same commit."""
+    moment = datetime.fromtimestamp(int(os.stat(folder.journal).st_mtime), UTC)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,44 @@
+"""A run's bundle: the outcome with the patch, the commit message, the journal and the page made from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import Outcome
+from bot.gate.tree import Verdict
+from bot.publish.bundle import REPORT, write_bundle
+from bot.publish.commit import commit_message
+from bot.run.folder import RunFolder
+
+
+def keep(out: Path | None, folder: RunFolder, outcome: Outcome, verdict: Verdict | None) -> Path:
+    """Write the bundle of the run in `folder`, to `out` where that is given; the bundle's folder.
+
+    Raises `AgentError` where that fails, and then says how to have the diff all the same.
+    """
+    bundle = out.resolve() if out else folder.bundle
+    try:
+        write_out(bundle, outcome, verdict, folder.journal)
+    except AgentError as error:
+        raise AgentError(
+            f"{error} The run's work tree is kept: when there is room, `slash-agent salvage {folder.root}`."
+        ) from error
+    return bundle
+
+
+def write_out(folder: Path, outcome: Outcome, verdict: Verdict | None, journal: Path) -> None:
+    """Write the bundle of a run to `folder`, the diff before the page: what only shows must not cost what counts.
+
+    Raises `AgentError` when the disk does not take it.
+    """
+    # jinja2 costs 40 ms to import, and is needed only here, at the end.
+    from bot.report.page import render_page
+
+    patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
+    write_bundle(folder, outcome, patch, withheld, commit_message(outcome), journal)
+    page = render_page(journal)
+    try:
+        (folder / REPORT).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise AgentError(f"The report could not be written to {folder}: {error.strerror}.") from error

@@ -1,0 +1,131 @@
+"""What thread and log are told while an event is handled: the progress comment, each call, and trouble that no
+bundle tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bot.agent.loop import TurnInfo
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Request
+from bot.contracts.wording import sentence
+from bot.gate.redact import Redactor
+from bot.gate.text import withhold_if_secret
+from bot.github.client import GitHub, connect
+from bot.github.errors import GitHubError
+from bot.github.host import CommentHost
+from bot.github.recorder import Recorder
+from bot.publish.body import Links, shown_line
+from bot.publish.ended import final_state
+from bot.publish.markers import ENDED
+from bot.publish.progress import Progress, ProgressState
+from bot.publish.thread import Place, place_of, put_comment
+from bot.run.github_env import GitHubEnvironment
+from bot.run.lines import turn_lines, waiting_line, while_heard
+from bot.run.secrets import known_secrets
+
+Say = Callable[[str], None]
+
+_LONGEST_TROUBLE = 1_000
+
+
+class ProgressComment:
+    """The one comment that is edited as the run goes on; nothing where nobody asked in a thread.
+
+    What GitHub would not take is said through `watch` at the end: no run fails because of its comment.
+    """
+
+    def __init__(self, comment: Progress | None, run_url: str, watch: Say) -> None:
+        self._comment = comment
+        self._run_url = run_url
+        self._watch = watch
+
+    def begin(self) -> None:
+        self._show("Working on it")
+
+    def turn(self, info: TurnInfo) -> None:
+        done = ", ".join(call.name for call in info.calls) or "thinking"
+        self._show(
+            "Working on it",
+            f"turn {info.turn}: {done}",
+            f"{info.usage.total} tokens, USD {info.cost:.2f} so far",
+        )
+
+    def waiting(self, text: str) -> None:
+        """What goes on between two turns."""
+        self._show("Working on it", text)
+
+    def end(self, outcome: Outcome) -> None:
+        """The last word of the run: where a pull request or an end comment follows, publishing puts its own."""
+        if not outcome.files:
+            self._close(final_state(outcome, Links(run=self._run_url)))
+        elif outcome.request.dry_run:
+            said = "what would be published is in the run's log, the patch in its artifact"
+            self._close(ProgressState("Done: a dry run", (said,), self._run_url))
+        else:
+            self._close(ProgressState("Done: the pull request is being opened", run_url=self._run_url))
+
+    def fail(self) -> None:
+        """There is no outcome; what went wrong is told in a comment of its own."""
+        self._close(ProgressState("The run failed", run_url=self._run_url))
+
+    def _show(self, headline: str, *lines: str) -> None:
+        if self._comment is not None:
+            self._comment.update(ProgressState(headline, lines, self._run_url))
+
+    def _close(self, state: ProgressState) -> None:
+        if self._comment is not None:
+            self._comment.close(state)
+            if self._comment.problem:
+                self._watch(f"note: the progress comment was not kept up to date: {self._comment.problem}")
+
+
+class JobLog:
+    """What the log of a job says while a run goes on. Anybody may read the log of a public repository, and a model
+    wrote what is in these lines."""
+
+    def __init__(self, watch: Say, environment: Mapping[str, str]) -> None:
+        self._watch = while_heard(watch)
+        self._redactor = Redactor(known_secrets(environment))
+
+    def turn(self, info: TurnInfo) -> None:
+        for line in turn_lines(info):
+            self._watch(self.safe(line))
+
+    def waiting(self, text: str) -> None:
+        self._watch(self.safe(waiting_line(text)))
+
+    def safe(self, line: str) -> str:
+        """`line` with known secrets masked; with no more than its beginning where it seems to hold another one."""
+        withheld = withhold_if_secret(line)
+        return f"{line[:5]}({withheld})" if withheld else self._redactor.text(line)
+
+
+def progress_comment(
+    request: Request, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool
+) -> ProgressComment:
+    """The comment for `request`; with `dry_run` its writes go to `say`."""
+    place = place_of(request)
+    if place is None:
+        return ProgressComment(None, "", watch)
+
+    def host() -> CommentHost:
+        # A client of its own: it is used on the comment's thread, and a client is not for two.
+        client: GitHub = connect(where.token, where.api_url)
+        return Recorder(client, say) if dry_run else client
+
+    return ProgressComment(Progress(host, place), where.run_url, watch)
+
+
+def tell(host: CommentHost, place: Place, text: str, watch: Say) -> None:
+    """Answer a request in its thread. Where GitHub does not take it, `watch` gets to know: the run's own end
+    matters more, so nothing is raised."""
+    try:
+        put_comment(host, place, ENDED, text)
+    except GitHubError as error:
+        watch(f"note: the thread could not be told: {error}")
+
+
+def tell_trouble(host: CommentHost, place: Place, trouble: Exception, watch: Say) -> None:
+    """Say why nothing will come of a request."""
+    tell(host, place, f"**The run failed.** {shown_line(sentence(str(trouble)), _LONGEST_TROUBLE)}", watch)

@@ -1,0 +1,47 @@
+"""What every back end offers: a command line that runs a program behind the wall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """What exists inside besides the system. All host paths absolute and resolved.
+
+    `tree` is the work tree, writable, seen at `mount`; the others are seen at their own paths. `toolchains` are
+    read-only as well, less what in them looks like somebody's credentials. `program` is what the tool host is
+    made of, each part with where it is seen; the tree never hides it.
+    """
+
+    tree: Path
+    mount: str
+    writable: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
+    toolchains: tuple[Path, ...] = ()
+    program: tuple[tuple[Path, str], ...] = ()
+
+
+class Confinement(Protocol):
+    """One way to run the tool host. It starts nothing; who does gives the command a clean environment."""
+
+    @property
+    def name(self) -> str:
+        """For people and the outcome: "bubblewrap 0.8.0", "off"."""
+        ...
+
+    @property
+    def confines(self) -> bool:
+        """Whether there is a wall: canaries must stay unreachable, and no process outlives the first one."""
+        ...
+
+    def root(self, mounts: Mounts) -> str:
+        """Where the work tree is for those inside."""
+        ...
+
+    def command(self, argv: Sequence[str], mounts: Mounts) -> list[str]:
+        """The command line that runs `argv` with nothing but `mounts` and the system within reach."""
+        ...

@@ -1,0 +1,20 @@
+"""No wall at all, for a person at their own terminal who said so. The result of a run names it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.sandbox.confinement import Mounts
+
+
+class Off:
+    """The tool host as an ordinary process: clean environment, no confinement."""
+
+    name = "off"
+    confines = False
+
+    def root(self, mounts: Mounts) -> str:
+        return str(mounts.tree)
+
+    def command(self, argv: Sequence[str], mounts: Mounts) -> list[str]:
+        return list(argv)

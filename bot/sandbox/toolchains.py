@@ -1,0 +1,81 @@
+"""Which folders of the host a command needs to find the tools that are on its PATH."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
+NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_HOMES = {
+    ".pyenv", ".rbenv", ".nodenv", ".nvm", ".volta", ".asdf", ".cargo", ".rustup", ".deno", ".bun", ".sdkman",
+    ".ghcup", ".dotnet", ".goenv", ".mise", "go", "hostedtoolcache",
+}  # fmt: skip
+"""Folders of version managers: their programs need the whole of it, not the one folder on PATH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchains:
+    """`path` is the PATH for inside, `folders` what it needs mounted read-only, `variables` what tools need
+    to find themselves there."""
+
+    path: str
+    folders: tuple[Path, ...]
+    variables: Mapping[str, str]
+
+
+def find(path: str, *, leave_out: tuple[Path, ...] = (), never: Sequence[str] = NEVER) -> Toolchains:
+    """What of the host's PATH can be had inside. Relative entries, folders that are missing, private or kept
+    in memory, those in `leave_out` (the agent's own virtual environment) and what lies beneath `never` are dropped."""
+    entries: list[str] = []
+    folders: list[Path] = []
+    dropped = {os.path.realpath(folder) for folder in leave_out}
+    for entry in path.split(":"):
+        real = os.path.realpath(entry)
+        if not os.path.isabs(entry) or not os.path.isdir(entry) or real in dropped:
+            continue
+        if not _beneath(real, _SYSTEM):
+            needed = list(_needed(Path(entry), never))
+            if not needed:
+                continue
+            folders += needed
+        entries.append(entry)
+    defaults = [entry for entry in _DEFAULT_PATH.split(":") if entry not in entries]
+    unique = tuple(dict.fromkeys(folders))
+    return Toolchains(":".join([*dict.fromkeys(entries), *defaults]), unique, _variables(unique))
+
+
+def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
+    """The folders behind one PATH entry outside the system's; none when it is not to be shown."""
+    real = Path(os.path.realpath(entry))
+    home = Path(os.path.expanduser("~"))
+    if _beneath(str(real), never) or real in (Path("/"), home) or real in home.parents:
+        return
+    toolchain = next((up for up in (real, *real.parents) if up.name in _HOMES and _is_toolchain(up)), None)
+    if toolchain is None:
+        yield real.parent if (real.parent / "pyvenv.cfg").is_file() else real
+    else:
+        yield toolchain
+        if toolchain.name == ".cargo" and (rustup := toolchain.parent / ".rustup").is_dir():
+            yield rustup
+    if real != entry:
+        yield entry  # through a link: it must exist under this name too
+
+
+def _is_toolchain(folder: Path) -> bool:
+    """Not every folder called "go": that one only directly in a home."""
+    return folder.name != "go" or folder.parent == Path(os.path.expanduser("~"))
+
+
+def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
+    """rustup looks in HOME, which is another one inside."""
+    rustup = next((str(folder) for folder in folders if folder.name == ".rustup"), None)
+    return {} if rustup is None else {"RUSTUP_HOME": rustup}
+
+
+def _beneath(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)

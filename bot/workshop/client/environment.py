@@ -1,0 +1,70 @@
+"""The environment of everything in a workshop, built from an allow-list: nothing is inherited by default.
+
+`GITHUB_*`, `RUNNER_*`, `LD_*`, `PYTHON*`, keys and tokens are not filtered out; they are never let in.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bot.sandbox import toolchains
+from bot.sandbox.toolchains import Toolchains
+
+_FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "GOROOT", "DOTNET_ROOT")
+
+_ALWAYS = {
+    "CI": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LESS": "-R",
+    "MANPAGER": "cat",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_PROGRESS_BAR": "off",
+    "PYTHONUNBUFFERED": "1",
+    "TERM": "dumb",
+    "TQDM_DISABLE": "1",
+}
+"""No pager, editor, prompt or progress bar: nobody is there to see or answer one."""
+
+_SECRET_NAME = re.compile(r"(?i)token|secret|passw|credential|private|api_?key|(^|_)(key|pat|auth)($|_)")
+_RULED_OUT = re.compile(r"(?i)(GITHUB|ACTIONS|RUNNER|LD|GIT|BASH|SLASH_AGENT)_|PYTHON|NODE_OPTIONS$|ENV$")
+
+
+def build(
+    source: Mapping[str, str], home: Path, temporary: Path, allowed: Sequence[str] = ()
+) -> tuple[dict[str, str], Toolchains]:
+    """The variables for commands, and the folders that their PATH needs.
+
+    `allowed` names further variables of `source` to let in; a name that looks like a secret's, or that would
+    steer a program (`LD_PRELOAD`, `GIT_DIR`), is not let in even so.
+    """
+    found = toolchains.find(source.get("PATH", ""), leave_out=_own_tools())
+    names = (*_FROM_HOST, *(name for name in allowed if may_pass(name)))
+    variables = {name: source[name] for name in names if name in source}
+    variables.setdefault("LANG", "C.UTF-8")
+    variables |= {
+        **_ALWAYS,
+        **found.variables,
+        "PATH": found.path,
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+    }
+    return variables, found
+
+
+def may_pass(name: str) -> bool:
+    """Whether a variable of this name may be let in when somebody asks for it."""
+    return not _SECRET_NAME.search(name) and not _RULED_OUT.match(name)
+
+
+def _own_tools() -> tuple[Path, ...]:
+    """The `bin` of the virtual environment we run in: not what a repository's commands should find."""
+    return (Path(sys.prefix) / "bin",) if sys.prefix != sys.base_prefix else ()

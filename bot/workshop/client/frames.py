@@ -1,0 +1,162 @@
+"""What a tool host may say, checked by hand: field by field, since the host may be anybody's by now.
+
+By hand and not by pydantic, which would be most of the time to the first request.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.contracts.tools import FileChange, ToolOutcome
+from bot.contracts.wire import WireError
+
+_DEPTH = 12
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+_Frame = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the host said of itself. `leaks` names what it could reach and should not have."""
+
+    python: str
+    uid: int
+    pid: int
+    leaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A tool asks whether it may write. `action` is "create" or "change"; the diff is the host's claim."""
+
+    tool: str
+    path: str
+    action: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`reason` is shown to the model when `allow` is false."""
+
+    allow: bool
+    reason: str = ""
+
+
+def facts(frame: _Frame) -> Facts:
+    """Raises `WireError`, as all of these, for everything but the frame that was due."""
+    _shape(frame, "ready", {"facts": dict})
+    said = frame["facts"]
+    _fields(said, {"python": str, "uid": int, "pid": int, "leaks": list})
+    if not all(isinstance(leak, str) for leak in said["leaks"]):
+        raise WireError("its list of leaks is not a list of sentences")
+    return Facts(plain(said["python"]), said["uid"], said["pid"], tuple(map(plain, said["leaks"])))
+
+
+def question(frame: _Frame, identity: int) -> Question:
+    _shape(frame, "ask", {"id": int, "tool": str, "path": str, "action": str, "diff": str})
+    _about(frame, identity)
+    if frame["action"] not in ("create", "change"):
+        raise WireError("it asked about an action that does not exist")
+    return Question(*(plain(frame[name]) for name in ("tool", "path", "action", "diff")))
+
+
+def outcome(frame: _Frame, identity: int) -> ToolOutcome:
+    _shape(frame, "result", {"id": int, "content": str, "is_error": bool, "metadata": dict})
+    _about(frame, identity)
+    return ToolOutcome(plain(frame["content"]), frame["is_error"], _plain_json(frame["metadata"], _DEPTH))
+
+
+def changes(frame: _Frame, identity: int) -> tuple[tuple[FileChange, ...], bool, str]:
+    """The files of one frame, whether it was the last, and its note."""
+    _shape(frame, "changes", {"id": int, "files": list, "done": bool, "note": str})
+    _about(frame, identity)
+    return tuple(_changes(frame["files"])), frame["done"], plain(frame["note"])
+
+
+def plain(text: str) -> str:
+    """`text` as something that can be written as UTF-8: JSON may hold halves of surrogate pairs."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def _changes(files: list[Any]) -> Iterator[FileChange]:
+    optional = (str, type(None))
+    for entry in files:
+        if not isinstance(entry, dict):
+            raise WireError("a changed file is not an object")
+        _fields(
+            entry,
+            {
+                "path": str,
+                "before": optional,
+                "after": optional,
+                "mode": int,
+                "content": optional,
+                "oversize": bool,
+                "link": optional,
+            },
+        )
+        yield _change(entry)
+
+
+def _change(entry: _Frame) -> FileChange:
+    path, after, link = entry["path"], entry["after"], entry["link"]
+    if not _is_inside(path):
+        raise WireError(f"it named a changed file {path[:200]!r}, which is no path in the work tree")
+    if any(digest is not None and not _SHA256.match(digest) for digest in (entry["before"], after)):
+        raise WireError("a changed file's hash is not one")
+    content = None if entry["content"] is None else _decoded(entry["content"])
+    if content is not None and hashlib.sha256(content).hexdigest() != after:
+        raise WireError(f"the content of {path[:200]!r} is not what its hash says")
+    link = None if link is None else plain(link)
+    return FileChange(path, entry["before"], after, entry["mode"] & 0o7777, content, entry["oversize"], link)
+
+
+def _is_inside(path: str) -> bool:
+    parts = path.split("/")
+    return bool(path) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise WireError("a changed file's content is not base64") from error
+
+
+def _shape(frame: _Frame, kind: str, fields: Mapping[str, type]) -> None:
+    if frame.get("type") != kind:
+        raise WireError(f"it sent {str(frame.get('type'))[:40]!r} where {kind!r} was due")
+    _fields(frame, {"type": str, **fields})
+
+
+def _fields(value: _Frame, fields: Mapping[str, type | tuple[type, ...]]) -> None:
+    if value.keys() != fields.keys():
+        raise WireError("a message has other fields than it should")
+    for name, wanted in fields.items():
+        found = value[name]
+        if not isinstance(found, wanted) or (wanted is int and isinstance(found, bool)):
+            raise WireError(f"the field {name!r} of a message has the wrong type")
+
+
+def _about(frame: _Frame, identity: int) -> None:
+    if frame["id"] != identity:
+        raise WireError("a message belongs to no call that is open")
+
+
+def _plain_json(value: Any, depth: int) -> Any:
+    if depth == 0:
+        raise WireError("a result's metadata is nested too deeply")
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, list):
+        return [_plain_json(item, depth - 1) for item in value]
+    if isinstance(value, dict):
+        return {plain(key): _plain_json(item, depth - 1) for key, item in value.items()}
+    return value

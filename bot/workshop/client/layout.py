@@ -1,0 +1,52 @@
+"""What a tool host needs to exist inside: its interpreter, its own modules, and how it is started."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import bot
+
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from bot.workshop.host.main import main; main()"
+
+_INSIDE = "/run/slash-agent"
+"""Where the package is seen inside. At its own path a work tree might lie over it, since people install us in a
+virtual environment of the repository, or work on this very program: a check's result would then be the word of
+code that the agent has edited."""
+
+_MODULES = ("__init__.py", "contracts", "workshop/__init__.py", "workshop/host")
+"""All that is shown of this package: nothing else of it is imported inside."""
+
+
+def host_command(*, confined: bool) -> list[str]:
+    """Isolated (`-I`: no PYTHON variables, no user site, nothing from the working folder) and without site
+    packages (`-S`), so that nothing in the work tree can get in at the start."""
+    where = _INSIDE if confined else str(_package().parent)
+    return [_interpreter(), "-I", "-S", "-c", _START, where]
+
+
+def host_program() -> tuple[tuple[Path, str], ...]:
+    """What that command reads when it is confined, each with its place inside, to be mounted read-only."""
+    package = _package()
+    modules = ((package / name, f"{_INSIDE}/{package.name}/{name}") for name in _MODULES)
+    return (*((folder, str(folder)) for folder in _python()), *modules)
+
+
+def _package() -> Path:
+    return Path(os.path.realpath(bot.__file__)).parent
+
+
+def _interpreter() -> str:
+    """The real program, not a virtual environment's link to it."""
+    return os.path.realpath(sys.executable)
+
+
+def _python() -> tuple[Path, ...]:
+    prefixes = dict.fromkeys(
+        Path(os.path.realpath(prefix)) for prefix in (sys.base_prefix, sys.base_exec_prefix)
+    )
+    program = Path(_interpreter())
+    if not any(prefix in program.parents for prefix in prefixes):
+        prefixes[program.parent] = None
+    return tuple(prefixes)

@@ -1,0 +1,163 @@
+"""The operating system's side of a workshop: its processes, from the first to the death of the last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from bot.workshop.client.errors import WorkshopError
+
+MARK = "SLASH_AGENT_WORKSHOP"
+"""A variable that every process of an unconfined workshop has, unless it wiped its environment."""
+
+_GONE_LIMIT = 10.0
+_OWN_WAY_OUT = 2.0
+
+
+class HostProcess:
+    """The tool host, or the sandbox around it.
+
+    A thread of its own starts it and stays until it ends. The kernel's "die with parent" means the parent
+    *thread*: started on a short-lived one, the sandbox would be killed when that thread returns.
+    `pipes` are the descriptors to read from and to write to it; the caller closes them.
+    """
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], *, confined: bool) -> None:
+        self._confined = confined
+        self._mark = environment.get(MARK, "")
+        self._inside: int | None = None
+        self._errors, errors = os.pipe()
+        self.pipes, (stdin, stdout) = _pipe_pair()
+        started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
+        start = partial(subprocess.Popen[bytes], list(argv), env=dict(environment), cwd="/", stdin=stdin)
+        start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
+        self._thread = threading.Thread(target=_live, args=(start, started), name="workshop", daemon=True)
+        self._thread.start()
+        process = started.get()
+        for fd in (stdin, stdout, errors):
+            os.close(fd)
+        if isinstance(process, OSError):
+            for fd in (self._errors, *self.pipes):
+                os.close(fd)
+            raise WorkshopError(f"The tool host could not be started: {process}.") from process
+        self.process = process
+
+    def hold_inside(self) -> None:
+        """Take hold of the sandbox's first process, so that `kill` can wait for the end of all of it."""
+        if self._confined and self._inside is None:
+            children = _children(self.process.pid)
+            if children:
+                with contextlib.suppress(ProcessLookupError):
+                    self._inside = os.pidfd_open(children[0])
+
+    def last_words(self) -> str:
+        """The last line on its standard error, for the sentence about a failed start."""
+        os.set_blocking(self._errors, False)
+        try:
+            text = os.read(self._errors, 1 << 16).decode("utf-8", "replace")
+        except BlockingIOError:
+            return ""
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return lines[-1][:500] if lines else ""
+
+    def kill(self) -> None:
+        """End every process of the workshop and return when they are gone. Hang up first; call it once."""
+        self.hold_inside()
+        if self._confined:
+            self._kill_sandbox()
+        else:
+            self._kill_unconfined()
+        self._thread.join(_GONE_LIMIT)
+        os.close(self._errors)
+        if self._thread.is_alive():
+            raise WorkshopError(f"The tool host (process {self.process.pid}) could not be killed.")
+
+    def _kill_sandbox(self) -> None:
+        """Its first process is PID 1 of a namespace: when that is gone, the kernel has ended all others."""
+        if self._inside is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._inside, signal.SIGKILL)
+        self.process.kill()
+        if self._inside is not None:
+            gone = select.poll()
+            gone.register(self._inside, select.POLLIN)
+            done = gone.poll(_GONE_LIMIT * 1000)
+            os.close(self._inside)
+            self._inside = None
+            if not done:
+                raise WorkshopError("The sandbox's processes could not be killed.")
+
+    def _kill_unconfined(self) -> None:
+        """The host goes when its pipe ends and takes its orphans with it; then end by hand what is left."""
+        self._thread.join(_OWN_WAY_OUT)
+        if self._thread.is_alive():
+            # Before the host: while it lives, orphans come to it and can be found beneath it.
+            _kill_all(lambda: _descendants(self.process.pid), limit=1.0)
+            self.process.kill()
+        _kill_all(self._marked, limit=_GONE_LIMIT)
+
+    def _marked(self) -> Iterator[int]:
+        wanted = f"{MARK}={self._mark}".encode()
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    with open(f"/proc/{entry}/environ", "rb") as environ:
+                        if wanted in environ.read().split(b"\0"):
+                            yield int(entry)
+                except OSError:
+                    continue  # another user's, or gone
+
+
+def _live(
+    start: Callable[[], subprocess.Popen[bytes]],
+    started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError],
+) -> None:
+    try:
+        process = start()
+    except OSError as error:
+        started.put(error)
+        return
+    started.put(process)
+    process.wait()
+
+
+def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Two pipes: (to read from the host, to write to it), and its ends of them (standard input, output)."""
+    from_host, its_output = os.pipe()
+    its_input, to_host = os.pipe()
+    return (from_host, to_host), (its_input, its_output)
+
+
+def _kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
+    """Kill what `find` finds until it finds nothing, for at most `limit` seconds."""
+    deadline = time.monotonic() + limit
+    while (found := list(find())) and time.monotonic() < deadline:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)  # they are somebody else's children: there is nothing to wait on
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for child in _children(pid):
+        yield from _descendants(child)
+        yield child
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as listing:
+                children += map(int, listing.read().split())
+    except OSError:
+        return children  # it ended meanwhile
+    return children

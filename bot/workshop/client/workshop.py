@@ -1,0 +1,315 @@
+"""The supervisor's end of a tool host: starts it behind the wall, calls its tools, answers its questions.
+
+It never opens a file of the work tree, and believes nothing that the host says beyond its shape: a frame that
+is not due, too large, late or malformed ends the workshop with one sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
+from bot.contracts.tools import FileChange, ToolOutcome
+from bot.contracts.wire import WireError
+from bot.sandbox.choose import HOW_TO_FIX
+from bot.sandbox.confinement import Confinement, Mounts
+from bot.workshop.client import canaries, environment, frames, layout
+from bot.workshop.client.channel import Channel
+from bot.workshop.client.errors import WorkshopError
+from bot.workshop.client.frames import Answer, Facts, Question
+from bot.workshop.client.process import MARK, HostProcess
+
+__all__ = ["Answer", "Ask", "Facts", "Question", "ScanResult", "Workshop", "WorkshopError"]
+
+Ask = Callable[[Question], Answer]
+
+_START_LIMIT = 20.0
+_SEND_LIMIT = 30.0
+_SCAN_LIMIT = 120.0
+_TOOL_LIMIT = 120.0
+"""Seconds for a tool call that names no `timeout` of its own; with one, that is what it gets."""
+
+_MARGIN = 15.0
+_CANCEL_LIMIT = 5.0
+_MAX_QUESTIONS = 1000
+_MAX_SCANNED = 500_000
+_MAX_SCANNED_BYTES = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """What changed in the work tree since the last scan or edit. `note` says in words what is missing."""
+
+    files: tuple[FileChange, ...]
+    note: str = ""
+
+
+class Workshop:
+    """One running tool host. Calls and scans may come from different threads and are done in turn; `close`
+    may come from any, at any time. After it, or a `WorkshopError` from any method, every process is dead."""
+
+    def __init__(self, process: HostProcess, channel: Channel, facts: Facts, ask: Ask, spill: Path) -> None:
+        """Use `Workshop.start`."""
+        self.facts = facts
+        self._process = process
+        self._channel = channel
+        self._ask = ask
+        self._spill = spill
+        self._turn = threading.RLock()
+        self._ending = threading.Lock()
+        self._ended = ""
+        self._next = 1
+        self._scan_open: int | None = None
+        self._scan_done: ScanResult | None = None
+
+    @classmethod
+    def start(
+        cls,
+        confinement: Confinement,
+        *,
+        tree: Path,
+        folder: Path,
+        mount: str | None = None,
+        environment: Mapping[str, str],
+        ask: Ask,
+        assume_read: bool = False,
+        allowed: Sequence[str] = (),
+        bring: Sequence[Path] = (),
+    ) -> Workshop:
+        """Start a host on `tree` and prove by canaries that it is confined.
+
+        `folder` is this workshop's own, outside the tree: `tmp` and `spill` are made in it. `mount` is where
+        the tree is seen inside (its own path when left out). `environment` is where PATH, locale and the
+        variables in `allowed` are taken from; nothing else of it gets in. `bring` are further folders to show
+        read-only.
+        Raises `NoSandboxError` when there is no wall, `WorkshopError` when the host does not come up.
+        """
+        plan = _plan(confinement, tree, folder, mount, environment, allowed, bring)
+        process = HostProcess(plan.argv, plan.own_environment, confined=confinement.confines)
+        channel = Channel(*process.pipes)
+        try:
+            with canaries.planted(plan.folder / "canaries") as planted:
+                hello = {**plan.hello, "canaries": planted.message(), "assume_read": assume_read}
+                facts = _shake_hands(channel, hello)
+            process.hold_inside()
+            if confinement.confines and facts.leaks:
+                raise NoSandboxError(
+                    f"The sandbox ({confinement.name}) does not hold: {'; '.join(facts.leaks)}. {HOW_TO_FIX}"
+                )
+        except WireError as error:
+            words = process.last_words()
+            _end(process, channel)
+            raise _failed_start(confinement, words, error) from error
+        except BaseException:
+            _end(process, channel)
+            raise
+        return cls(process, channel, facts, ask, plan.spill)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkshopError`."""
+        with self._turn:
+            self._collect_scan()
+            identity = self._take_number()
+            call = {
+                "type": "call",
+                "id": identity,
+                "tool": tool,
+                "arguments": dict(arguments),
+                "seq": identity,
+            }
+            self._send(call)
+            forget = cancel.on_fire(self._channel.wake)
+            try:
+                return self._await_result(identity, time.monotonic() + _limit(arguments), cancel)
+            except WireError as error:
+                raise self._fail(f"during {tool}", error) from error
+            except BaseException:
+                self.close()  # `ask` raised, or a KeyboardInterrupt: the call stays open for good
+                raise
+            finally:
+                forget()
+
+    def begin_scan(self) -> None:
+        """Have the host look for changed files while the caller does something else."""
+        with self._turn:
+            if self._scan_open is None and self._scan_done is None:
+                self._scan_open = self._take_number()
+                self._send({"type": "scan", "id": self._scan_open})
+
+    def scan(self) -> ScanResult:
+        """What changed since the last scan or edit, by the scan begun or a new one. Raises `WorkshopError`."""
+        with self._turn:
+            self.begin_scan()
+            self._collect_scan()
+            assert self._scan_done is not None
+            result, self._scan_done = self._scan_done, None
+            return result
+
+    def close(self) -> None:
+        """End every process of the workshop and wait until they are gone. May be called again."""
+        self._end("The workshop is closed.")
+
+    def __enter__(self) -> Workshop:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _await_result(self, identity: int, deadline: float, cancel: CancelToken) -> ToolOutcome:
+        questions, cancelled = 0, False
+        while True:
+            frame = self._channel.receive(deadline)
+            if frame is None:
+                if cancel.fired and not cancelled:
+                    cancelled = True
+                    self._send({"type": "cancel", "id": identity})
+                    deadline = min(deadline, time.monotonic() + _CANCEL_LIMIT)
+            elif frame.get("type") == "ask":
+                questions += 1
+                if questions > _MAX_QUESTIONS:
+                    raise WireError("it asks without end")
+                asked_at = time.monotonic()
+                answer = self._ask(frames.question(frame, identity))
+                deadline += time.monotonic() - asked_at  # a person may think as long as they like
+                self._send({"type": "answer", "id": identity, "allow": answer.allow, "reason": answer.reason})
+            else:
+                outcome = self._checked(frames.outcome(frame, identity))
+                if self._ended:
+                    raise WorkshopError(
+                        self._ended
+                    )  # closed meanwhile: what it says is only that it was stopped
+                return outcome
+
+    def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
+        """A spill file is read later, by name: the name must be one in this workshop's own folder."""
+        spill = outcome.metadata.get("spill")
+        if spill is not None and (not isinstance(spill, str) or Path(spill).parent != self._spill):
+            raise WireError("it named a spill file outside its folder")
+        return outcome
+
+    def _collect_scan(self) -> None:
+        if self._scan_open is None:
+            return
+        identity, self._scan_open = self._scan_open, None
+        deadline = time.monotonic() + _SCAN_LIMIT
+        files: list[FileChange] = []
+        size, done, note = 0, False, ""
+        try:
+            while not done:
+                frame = self._channel.receive(deadline)
+                if frame is not None:
+                    some, done, note = frames.changes(frame, identity)
+                    files += some
+                    size += sum(len(change.content or b"") for change in some)
+                if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
+                    raise WireError("it reports changed files without end")
+        except WireError as error:
+            raise self._fail("during a scan", error) from error
+        self._scan_done = ScanResult(tuple(files), note)
+
+    def _take_number(self) -> int:
+        number = self._next
+        self._next += 1
+        return number
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        if self._ended:
+            raise WorkshopError(self._ended)
+        try:
+            self._channel.send(message, time.monotonic() + _SEND_LIMIT)
+        except WireError as error:
+            raise self._fail(f"when it was sent a {message['type']}", error) from error
+
+    def _fail(self, when: str, error: WireError) -> WorkshopError:
+        closed = self._ended
+        sentence = closed or f"The tool host failed {when}: {error}. It and all its processes were ended."
+        self._end(sentence)
+        return WorkshopError(sentence)
+
+    def _end(self, why: str) -> None:
+        with self._ending:
+            if not self._ended:
+                self._ended = why
+                self._channel.hang_up()
+                self._process.kill()
+        # Whoever waits for the host in another thread sees the end of the pipe and lets go of the turn.
+        with self._turn:
+            self._channel.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    argv: list[str]
+    own_environment: dict[str, str]
+    hello: dict[str, Any]
+    folder: Path
+    spill: Path
+
+
+def _plan(
+    confinement: Confinement,
+    tree: Path,
+    folder: Path,
+    mount: str | None,
+    source: Mapping[str, str],
+    allowed: Sequence[str],
+    bring: Sequence[Path],
+) -> _Plan:
+    tree, folder = tree.resolve(strict=True), folder.resolve(strict=True)
+    tmp, spill = folder / "tmp", folder / "spill"
+    for made in (tmp, spill, tmp / "home"):
+        made.mkdir(mode=0o700, exist_ok=True)
+    variables, tools = environment.build(source, tmp / "home", tmp, allowed)
+    own: dict[str, str] = {}
+    if not confinement.confines:
+        own = {MARK: os.urandom(16).hex()}
+        variables |= own
+    mounts = Mounts(
+        tree, mount or str(tree), (tmp, spill), tuple(bring), tools.folders, layout.host_program()
+    )
+    hello = {
+        "type": "hello",
+        "root": confinement.root(mounts),
+        "tmp": str(tmp),
+        "spill": str(spill),
+        "environment": variables,
+    }
+    host = layout.host_command(confined=confinement.confines)
+    return _Plan(confinement.command(host, mounts), own, hello, folder, spill)
+
+
+def _shake_hands(channel: Channel, hello: Mapping[str, Any]) -> Facts:
+    deadline = time.monotonic() + _START_LIMIT
+    channel.send(hello, deadline)
+    while (frame := channel.receive(deadline)) is None:
+        pass
+    return frames.facts(frame)
+
+
+def _failed_start(confinement: Confinement, words: str, error: WireError) -> WorkshopError | NoSandboxError:
+    if confinement.confines and (words.startswith("bwrap:") or not words):
+        step = words.removeprefix("bwrap:").strip() or str(error)
+        return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
+    return WorkshopError(f"The tool host did not start: {words or error}.")
+
+
+def _end(process: HostProcess, channel: Channel) -> None:
+    channel.hang_up()
+    process.kill()
+    channel.close()
+
+
+def _limit(arguments: Mapping[str, Any]) -> float:
+    seconds = arguments.get("timeout")
+    own = float(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else _TOOL_LIMIT
+    return own + _MARGIN

@@ -1,0 +1,105 @@
+"""Unified diffs of two texts. Counts come from the comparison and not from the text, where a line may itself
+begin with a plus or a minus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CONTEXT = 3
+
+# difflib takes seconds on a middle this large; there the change is shown as one block.
+_COMPARED = 20_000
+# The diff travels in a question and in the result's metadata; a frame holds 16 MiB of escaped JSON.
+_SHOWN = 1024 * 1024
+
+Block = tuple[int, int, int, int]
+"""A change: old lines [a, b) became new lines [c, d), counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """`text` is in unified format without a file header when both sides are equal; `blocks` are its changes."""
+
+    text: str
+    additions: int
+    removals: int
+    blocks: tuple[Block, ...]
+
+
+def compare(old: str, new: str, path: str, *, created: bool = False) -> Diff:
+    """The difference between two versions of the file `path`."""
+    old_lines, new_lines = _lines(old), _lines(new)
+    blocks = tuple(_blocks(old_lines, new_lines))
+    additions = sum(d - c for _, _, c, d in blocks)
+    removals = sum(b - a for a, b, _, _ in blocks)
+    text = "".join(_render(old_lines, new_lines, blocks, path, created)) if blocks or created else ""
+    if len(text) > _SHOWN:
+        text = text[:_SHOWN] + f"\n[{len(text) - _SHOWN} more characters]\n"
+    return Diff(text, additions, removals, blocks)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    lines = [line + "\n" for line in lines]
+    return [*lines, last] if last else lines
+
+
+def _blocks(old: list[str], new: list[str]) -> Iterator[Block]:
+    """The changes, in order. Equal lines at both ends are taken off first: an edit leaves little in between."""
+    shorter = min(len(old), len(new))
+    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - top
+    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    old_middle, new_middle = old[top : len(old) - end], new[top : len(new) - end]
+    if not old_middle and not new_middle:
+        return
+    if not old_middle or not new_middle or len(old_middle) + len(new_middle) > _COMPARED:
+        yield top, top + len(old_middle), top, top + len(new_middle)
+        return
+    from difflib import SequenceMatcher
+
+    for tag, a, b, c, d in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield top + a, top + b, top + c, top + d
+
+
+def _render(
+    old: list[str], new: list[str], blocks: tuple[Block, ...], path: str, created: bool
+) -> Iterator[str]:
+    yield "--- /dev/null\n" if created else f"--- a/{path}\n"
+    yield f"+++ b/{path}\n"
+    for hunk in _hunks(blocks):
+        before, after = min(CONTEXT, hunk[0][0]), min(CONTEXT, len(old) - hunk[-1][1])
+        a, b = hunk[0][0] - before, hunk[-1][1] + after
+        c, d = hunk[0][2] - before, hunk[-1][3] + after
+        yield f"@@ -{_span(a, b)} +{_span(c, d)} @@\n"
+        at = a
+        for first, last, new_first, new_last in hunk:
+            yield from (_line(" ", line) for line in old[at:first])
+            yield from (_line("-", line) for line in old[first:last])
+            yield from (_line("+", line) for line in new[new_first:new_last])
+            at = last
+        yield from (_line(" ", line) for line in old[at:b])
+
+
+def _hunks(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
+    """Changes whose context would touch, together."""
+    hunk: list[Block] = []
+    for block in blocks:
+        if hunk and block[0] - hunk[-1][1] > 2 * CONTEXT:
+            yield hunk
+            hunk = []
+        hunk.append(block)
+    if hunk:
+        yield hunk
+
+
+def _span(first: int, last: int) -> str:
+    count = last - first
+    return f"{first + 1 if count else first},{count}"
+
+
+def _line(sign: str, line: str) -> str:
+    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"

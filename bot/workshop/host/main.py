@@ -1,0 +1,67 @@
+"""The tool host's entry: harden, take the pipe, show what the wall lets through, say ready, serve.
+
+Only what that needs is imported before `ready`, so that the supervisor waits for little; the tools are
+imported afterwards, while the model reads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import sys
+
+from bot.contracts import wire
+from bot.workshop.host import canaries
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def main() -> None:
+    """Speak `bot/workshop/client/protocol.md` over standard input and output until the supervisor is gone."""
+    harden()
+    incoming, outgoing = take_pipes()
+    hello = wire.receive(incoming)
+    if hello is None:
+        return
+    facts = {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "uid": os.getuid(),
+        "pid": os.getpid(),
+        "leaks": canaries.leaks(hello["canaries"]),
+    }
+    wire.send(outgoing, {"type": "ready", "facts": facts})
+
+    from bot.workshop.host.serve import Server  # the tools and all they need: after ready, see above
+
+    Server(hello, incoming, outgoing).run()
+
+
+def harden() -> None:
+    """Before the first message is read: commands of the same user can neither trace this process nor read its
+    memory, environment or descriptors, it leaves no core, and orphans come to it instead of escaping it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    # A name of its own, so that the model's `pkill python` does not hit the host.
+    for option, value in (
+        (_PR_SET_DUMPABLE, 0),
+        (_PR_SET_CHILD_SUBREAPER, 1),
+        (_PR_SET_NAME, ctypes.c_char_p(b"slash-workshop")),
+    ):
+        if libc.prctl(option, value, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def take_pipes() -> tuple[int, int]:
+    """Move the pipe to descriptors that no child inherits, and leave nothing of it at 0 and 1.
+
+    Whatever a tool prints by mistake goes to standard error, never between two frames.
+    """
+    incoming, outgoing = os.dup(0), os.dup(1)  # close-on-exec, as all of Python's
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return incoming, outgoing

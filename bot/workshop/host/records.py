@@ -1,0 +1,120 @@
+"""What the model has been shown of each file: the condition for letting it edit one."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.workshop.host.text import count_lines, split_lines
+
+# Over this many characters no line hashes are kept; a change elsewhere then costs a whole new view.
+_HASHED = 4 * 1024 * 1024
+
+Range = tuple[int, int]
+"""First and last line, 1-based, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One file as last shown. `lines` holds a hash a line (`None` for a large file)."""
+
+    sha256: str
+    total: int
+    ranges: tuple[Range, ...]
+    lines: array[int] | None
+
+    def covers(self, first: int, last: int) -> bool:
+        """Whether every one of these lines was shown."""
+        return any(low <= first and last <= high for low, high in self.ranges) or first > last
+
+    @property
+    def complete(self) -> bool:
+        return self.covers(1, self.total)
+
+    @property
+    def first_gap(self) -> int:
+        """The first line that was not shown; one past the end where all were."""
+        line = 1
+        for low, high in self.ranges:
+            if low > line:
+                break
+            line = high + 1
+        return line
+
+
+class Records:
+    """One record a file, by its path after all links. Only what a view printed or a tool wrote counts as shown;
+    what a command printed does not."""
+
+    def __init__(self) -> None:
+        self._records: dict[Path, Record] = {}
+
+    def get(self, path: Path) -> Record | None:
+        return self._records.get(path)
+
+    def show(self, path: Path, sha256: str, text: str, ranges: tuple[Range, ...]) -> None:
+        """Note that `ranges` of a file with this hash and LF text were shown.
+
+        What an earlier record says of lines that are still the same, at the top and at the end, stays true.
+        """
+        old = self._records.get(path)
+        total = count_lines(text)
+        if old is not None and old.sha256 == sha256:
+            merged = _merge((*old.ranges, *ranges))
+            self._records[path] = Record(sha256, total, merged, old.lines)
+            return
+        lines = _hashes(text)
+        kept = _carry(old, lines) if old is not None else ()
+        self._records[path] = Record(sha256, total, _merge((*kept, *ranges)), lines)
+
+    def wrote(self, path: Path, sha256: str, text: str, changed: Range) -> None:
+        """Note the model's own write; `changed` are the lines it wrote. A file known in full stays so."""
+        old = self._records.get(path)
+        whole = old is not None and old.complete
+        self.show(path, sha256, text, ((1, count_lines(text)),) if whole else (changed,))
+
+
+def changed_lines(record: Record, text: str) -> Range | None:
+    """The lines of the LF `text` that are not as `record` has them; an empty range (first > last) where lines only
+    went away. `None` when that cannot be told."""
+    lines = _hashes(text)
+    if record.lines is None or lines is None:
+        return None
+    top, end = _common(record.lines, lines)
+    return top + 1, len(lines) - end
+
+
+def _hashes(text: str) -> array[int] | None:
+    return array("q", map(hash, split_lines(text))) if len(text) <= _HASHED else None
+
+
+def _common(old: array[int], new: array[int]) -> tuple[int, int]:
+    """How many lines are the same at the top, and how many of the rest at the end."""
+    shorter = min(len(old), len(new))
+    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - top
+    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    return top, end
+
+
+def _carry(old: Record, lines: array[int] | None) -> tuple[Range, ...]:
+    if old.lines is None or lines is None:
+        return ()
+    top, end = _common(old.lines, lines)
+    moved = len(lines) - len(old.lines)
+    kept: list[Range] = []
+    for low, high in old.ranges:
+        kept.append((low, min(high, top)))
+        kept.append((max(low, len(old.lines) - end + 1) + moved, high + moved))
+    return tuple(kept)
+
+
+def _merge(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+    merged: list[Range] = []
+    for low, high in sorted(r for r in ranges if r[0] <= r[1]):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)

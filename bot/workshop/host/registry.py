@@ -1,0 +1,24 @@
+"""What runs when a tool is called. To add one: describe it in `specs.py`, copy the shape of a neighbour in `tools/`
+(a `run`), then name it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import specs
+from bot.workshop.host.context import Context
+from bot.workshop.host.tools import bash, edit, glob, grep, ls, view, write
+
+Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
+
+RUN: Mapping[str, Run] = {
+    specs.VIEW.name: view.run,
+    specs.LS.name: ls.run,
+    specs.GLOB.name: glob.run,
+    specs.GREP.name: grep.run,
+    specs.EDIT.name: edit.run,
+    specs.WRITE.name: write.run,
+    specs.BASH.name: bash.run,
+}

@@ -1,0 +1,187 @@
+"""The host's two threads: one takes frames, one works. So a `cancel` arrives while a tool runs.
+
+Calls and scans are done strictly one after the other, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.contracts import wire
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import shell
+from bot.workshop.host.context import Answer, Context, ToolFailure
+from bot.workshop.host.records import Records
+from bot.workshop.host.registry import RUN
+from bot.workshop.host.scan import Scanner
+
+_LAST_SECONDS = 3.0
+"""How long a tool may go on after the supervisor went away."""
+
+_Message = Mapping[str, Any]
+
+
+class Server:
+    """Serves one supervisor from `hello` to the end of the pipe. `run` does not return before."""
+
+    def __init__(self, hello: _Message, incoming: int, outgoing: int) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._work: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._running = 0
+        self._cancelled: set[int] = set()
+        self._gone = False
+        self._over = threading.Event()
+        self._context = Context(
+            root=Path(hello["root"]),
+            tmp=Path(hello["tmp"]),
+            spill=Path(hello["spill"]),
+            environment=hello["environment"],
+            ask=self._ask,
+            records=Records(),
+            assume_read=hello["assume_read"],
+        )
+        self._scanner = Scanner(self._context)
+
+    def run(self) -> None:
+        reader = threading.Thread(target=self._read, name="frames", daemon=True)
+        reader.start()
+        try:
+            self._scanner.take_base()
+            while (message := self._work.get()) is not None:
+                if message["type"] == "call":
+                    self._call(message)
+                else:
+                    self._scan(message)
+        except wire.WireError:
+            return  # the supervisor is gone: there is nobody left to tell
+        finally:
+            shell.sweep()
+            self._over.set()
+
+    def _read(self) -> None:
+        """Sort frames until the pipe ends, then see to it that the process ends too, whatever a tool does."""
+        try:
+            while (message := wire.receive(self._incoming)) is not None:
+                self._sort(message)
+        finally:
+            with self._lock:
+                self._gone = True
+                self._context.cancelled.set()
+            self._answers.put(Answer(False, "the supervisor is gone"))
+            self._work.put(None)
+            shell.kill_children()
+            if not self._over.wait(_LAST_SECONDS):
+                os._exit(1)
+
+    def _sort(self, message: _Message) -> None:
+        kind = message["type"]
+        if kind == "answer":
+            self._answers.put(Answer(message["allow"], message["reason"]))
+        elif kind == "cancel":
+            self._cancel(message["id"])
+        else:
+            self._work.put(message)
+
+    def _cancel(self, identity: int) -> None:
+        with self._lock:
+            self._cancelled.add(identity)
+            if identity == self._running:
+                self._context.cancelled.set()
+                self._answers.put(Answer(False, "the call was cancelled"))
+
+    def _begin(self, identity: int) -> None:
+        with self._lock:
+            self._running = identity
+            if self._gone or identity in self._cancelled:
+                self._context.cancelled.set()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._running = 0
+            self._cancelled.clear()
+            self._context.cancelled.clear()
+            while not self._answers.empty():
+                self._answers.get_nowait()
+
+    def _call(self, message: _Message) -> None:
+        self._context.seq = message["seq"]
+        self._begin(message["id"])
+        try:
+            outcome = run_tool(message["tool"], message["arguments"], self._context)
+            self._scanner.note(outcome.metadata)
+            frame = _result(message["id"], outcome)
+        finally:
+            self._end()
+        wire.send_encoded(self._outgoing, frame)
+
+    def _scan(self, message: _Message) -> None:
+        try:
+            for batch in self._scanner.changes():
+                wire.send(
+                    self._outgoing,
+                    {"type": "changes", "id": message["id"], "files": batch, "done": False, "note": ""},
+                )
+            note = self._scanner.note_for_people
+        except OSError as error:
+            note = f"the work tree could not be scanned: {error}"
+        done = {"type": "changes", "id": message["id"], "files": [], "done": True, "note": note}
+        wire.send(self._outgoing, done)
+
+    def _ask(self, tool: str, path: str, action: str, diff: str) -> Answer:
+        question = {
+            "type": "ask",
+            "id": self._running,
+            "tool": tool,
+            "path": path,
+            "action": action,
+            "diff": diff,
+        }
+        wire.send(self._outgoing, question)
+        return self._answers.get()
+
+
+def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    """Run one tool. The one place where whatever a tool raises becomes an error result."""
+    try:
+        return RUN[name](arguments, context)
+    except ToolFailure as failure:
+        return ToolOutcome(str(failure), is_error=True)
+    except wire.WireError:
+        raise  # the pipe broke under a question; no result can be sent either
+    except Exception as error:  # noqa: BLE001 - any bug in a tool must still answer its call
+        return _from_exception(name, error)
+
+
+def _from_exception(name: str, error: Exception) -> ToolOutcome:
+    import traceback  # 4 ms that only a failure pays
+
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    where = "; ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
+    content = f"The tool {name} failed: {type(error).__name__}: {error} ({where})"
+    return ToolOutcome(content, is_error=True, metadata={"exception": type(error).__name__})
+
+
+def _result(identity: int, outcome: ToolOutcome) -> bytes:
+    def frame(of: ToolOutcome) -> bytes:
+        return wire.encode(
+            {
+                "type": "result",
+                "id": identity,
+                "content": of.content,
+                "is_error": of.is_error,
+                "metadata": dict(of.metadata),
+            }
+        )
+
+    try:
+        return frame(outcome)
+    except (wire.WireError, TypeError, ValueError) as error:
+        return frame(ToolOutcome(f"The tool's result could not be sent: {error}", is_error=True))

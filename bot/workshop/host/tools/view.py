@@ -1,0 +1,94 @@
+"""`view`: the lines of a text file, numbered. What it shows may be edited afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import arguments as given
+from bot.workshop.host.commit import view_call
+from bot.workshop.host.context import Context, ToolFailure
+from bot.workshop.host.files import LARGE, opened, read_all, sha256
+from bot.workshop.host.paths import failure, relative, resolve_readable
+from bot.workshop.host.specs import MAX_LINES
+from bot.workshop.host.text import SNIFF, NotTextError, Text, decode, is_binary, line_ends, sniff, to_lf
+from bot.workshop.host.window import Window, of_stream, of_text
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    asked = given.text(arguments, "path")
+    first = given.integer(arguments, "offset", 1, 1, 1 << 40)
+    limit = given.integer(arguments, "limit", MAX_LINES, 1, MAX_LINES)
+    path = resolve_readable(context, asked)
+    name = relative(context, path)
+    with opened(context, path, asked) as (fd, status):
+        if status.st_size > LARGE:
+            return _large(context, fd, name, status.st_size, first, limit)
+        data = read_all(fd, name)
+    try:
+        text = decode(data)
+    except NotTextError as error:
+        raise _not_text(name, len(data), str(error)) from None
+    return _whole(context, path, name, data, text, first, limit)
+
+
+def _whole(
+    context: Context, path: Path, name: str, data: bytes, text: Text, first: int, limit: int
+) -> ToolOutcome:
+    lf = to_lf(text.content)
+    window = of_text(lf, first, limit)
+    assert window.total is not None
+    if first > max(window.total, 1):
+        raise ToolFailure(
+            f"{name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
+        )
+    context.records.show(path, sha256(data), lf, ((first, window.last),))
+    notes = [text.encoding.label, line_ends(text.content).label]
+    if data and not lf.endswith("\n"):
+        notes.append("no line end after the last line")
+    return _outcome(name, window, [note for note in notes if note])
+
+
+def _large(context: Context, fd: int, name: str, size: int, first: int, limit: int) -> ToolOutcome:
+    """A file over `LARGE`: read up to the lines asked for, and no further."""
+    try:
+        head = os.pread(fd, SNIFF, 0)
+        codec, mark = sniff(head)
+        if is_binary(head) or codec != "utf-8":
+            raise _not_text(name, size, "it is binary, or too large for its encoding")
+        window = of_stream(fd, first, limit, context.cancelled)
+    except OSError as error:
+        raise failure(error, name) from None
+    if not window.lines:
+        raise ToolFailure(
+            f"{name} ends before line {first}. Use a smaller offset, or look at its end with bash: tail."
+        )
+    notes = [f"{size} bytes, too large to edit", *(["with byte order mark"] if mark else [])]
+    return _outcome(name, window, notes)
+
+
+def _outcome(name: str, window: Window, notes: list[str]) -> ToolOutcome:
+    if not window.lines:
+        return ToolOutcome(f"{name} is empty.", metadata={"path": name, "total": 0})
+    count = f"{window.total} lines" if window.total != 1 else "1 line"
+    if window.total is None:
+        count = f"lines {window.first}-{window.last}"
+    elif len(window.lines) < window.total:
+        count = f"lines {window.first}-{window.last} of {window.total}"
+    tail = ""
+    if window.cut:
+        tail += f"[{window.cut} long lines were cut; bash shows them whole]\n"
+    if window.more:
+        tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
+    content = f"{', '.join([f'{name}: {count}', *notes])}\n{window.numbered()}{tail}"
+    metadata = {"path": name, "first": window.first, "last": window.last, "total": window.total}
+    return ToolOutcome(content.removesuffix("\n"), metadata={**metadata, "truncated": window.more})
+
+
+def _not_text(name: str, size: int, reason: str) -> ToolFailure:
+    return ToolFailure(
+        f"{name} ({size} bytes) cannot be shown: {reason}. Look at it with bash: file, xxd, strings."
+    )

@@ -1,0 +1,58 @@
+"""`write`: a whole file, new or in place of one that was viewed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import arguments as given
+from bot.workshop.host.commit import Change, commit, require_shown, view_call
+from bot.workshop.host.context import Context, ToolFailure
+from bot.workshop.host.files import Loaded, load
+from bot.workshop.host.paths import relative, resolve, shown
+from bot.workshop.host.text import Text, count_lines, line_ends, to_lf
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    asked = given.text(arguments, "path")
+    content = given.text(arguments, "content")
+    if asked.endswith("/"):
+        raise ToolFailure(f"{shown(asked)} names a folder. Give a file in it; folders are made as needed.")
+    path = resolve(context, asked)
+    name = relative(context, path)
+    before = load(context, path, asked) if os.path.lexists(path) else None
+    after = _like(before, content) if before else Text(content)
+    if before and after.content == before.text.content:
+        return ToolOutcome(
+            f"{name} has this content already; nothing was written.",
+            metadata={"path": name, "additions": 0, "removals": 0},
+        )
+    if before:
+        require_shown(context, before)
+        _require_all_shown(context, before)
+    metadata = commit(context, "write", Change(path, before, after, (1, count_lines(to_lf(after.content)))))
+    verb = "Wrote" if before else "Created"
+    head = f"{verb} {name} (+{metadata['additions']} -{metadata['removals']})."
+    return ToolOutcome(head, metadata=metadata)
+
+
+def _like(before: Loaded, content: str) -> Text:
+    """The content in the existing file's encoding and, where it has just one, with its line ends."""
+    ending = line_ends(before.text.content).uniform
+    if before.text.encoding.mark:
+        content = content.removeprefix("\ufeff")
+    if ending is not None:
+        content = to_lf(content).replace("\n", ending)
+    return Text(content, before.text.encoding)
+
+
+def _require_all_shown(context: Context, file: Loaded) -> None:
+    record = context.records.get(file.path)
+    if context.assume_read or record is None or record.complete:
+        return
+    raise ToolFailure(
+        f"Only part of {file.name} was viewed, and all of it would be replaced. Call "
+        f"{view_call(file.name, record.first_gap)} first, or change a part with edit."
+    )

@@ -1,0 +1,86 @@
+"""`action.yml` and the workflows: clean to the linters, and nothing in them that nobody sets, uses or explains."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.runner import ACTION, ROOT, WORKFLOW
+
+BIN = Path(sys.executable).parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
+
+
+def test_the_workflows_are_clean_to_actionlint() -> None:
+    done = subprocess.run(
+        [BIN / "actionlint", *WORKFLOWS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_action_and_workflows_are_clean_to_zizmor() -> None:
+    done = subprocess.run(
+        [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", DESCRIBED["inputs"])
+def test_each_input_is_used_and_documented(name: str) -> None:
+    used = re.compile(rf"\binputs\.{re.escape(name)}(?![\w-])")
+    assert used.search(yaml.safe_dump(DESCRIBED["runs"], width=10_000))
+    assert f"`{name}`" in (ROOT / "docs" / "action.md").read_text()
+
+
+@pytest.mark.parametrize("name", DESCRIBED["outputs"])
+def test_each_output_is_set_by_the_program_and_documented(name: str) -> None:
+    value = DESCRIBED["outputs"][name]["value"]
+    sources = re.findall(r"steps\.([a-z]+)\.outputs\.([a-z-]+)", value)
+    assert sources
+    for step, output in sources:
+        [described] = [one for one in DESCRIBED["runs"]["steps"] if one.get("id") == step]
+        verb = re.search(r"-m bot ([a-z]+)", described["run"])
+        assert verb
+        said = (ROOT / "bot" / "commands" / f"{verb.group(1)}.py").read_text()
+        assert f'"{output}"' in said, f"`{verb.group(1)}` never sets {output}"
+    assert f"`{name}`" in (ROOT / "docs" / "action.md").read_text()
+
+
+def scripts() -> list[str]:
+    found = [step["run"] for step in DESCRIBED["runs"]["steps"] if "run" in step]
+    for workflow in WORKFLOWS:
+        for job in yaml.safe_load(workflow.read_text())["jobs"].values():
+            found += [step["run"] for step in job["steps"] if "run" in step]
+    return found
+
+
+def test_no_script_holds_an_expression() -> None:
+    assert scripts()
+    assert not [script for script in scripts() if "${{" in script]
+
+
+def test_every_action_of_others_is_pinned_to_a_commit() -> None:
+    used = re.findall(r"uses: (\S+)", "".join(file.read_text() for file in (ACTION, *WORKFLOWS)))
+    others = [one for one in used if not one.startswith("./")]
+    assert others
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one) for one in others)
+
+
+def test_the_job_that_runs_the_agent_has_no_token_that_can_push() -> None:
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    assert jobs["run"]["permissions"] == {"contents": "read", "issues": "write"}
+    assert "secrets." not in yaml.safe_dump(jobs["publish"])
+
+
+def test_the_sandbox_is_set_up_before_any_secret_is_in_a_steps_environment() -> None:
+    steps = DESCRIBED["runs"]["steps"]
+    first = next(index for index, step in enumerate(steps) if "api-key" in str(step) or "token" in str(step))
+    assert [step["name"] for step in steps[:first]] == ["Install the sandbox", "Install Slash Agent"]

@@ -1,0 +1,67 @@
+"""`.github/action/install.py`: what a runner gets, from the lock with hashes, and that the program starts there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot import __version__
+from tests.support.runner import ROOT
+
+
+def test_the_program_runs_in_what_was_installed(installed: Path) -> None:
+    done = subprocess.run(
+        [installed / "bin" / "python", "-P", "-m", "bot", "--version"],
+        cwd="/", env={}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"slash-agent {__version__}\n"
+
+
+def test_the_vendors_packages_are_there_and_what_only_development_needs_is_not(installed: Path) -> None:
+    site = next(installed.glob("lib/python*/site-packages"))
+    there = {path.name for path in site.iterdir()}
+    assert {"anthropic", "openai", "github", "git", "yaml", "pydantic", "jinja2"} <= there
+    assert not {"pytest", "mypy", "ruff", "hypothesis"} & there
+
+
+def test_everything_installed_is_in_the_lock_at_its_version(installed: Path) -> None:
+    lock = (ROOT / "requirements.lock").read_text().lower().replace("_", "-")
+    listed = subprocess.run(
+        [installed / "bin" / "python", "-m", "pip", "list", "--format", "freeze", "--disable-pip-version-check"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    packages = [
+        line
+        for line in listed.lower().replace("_", "-").split()
+        if line.split("==")[0] not in ("pip", "setuptools")
+    ]
+    assert len(packages) > 10
+    assert [line for line in packages if line not in lock] == []
+
+
+@pytest.mark.parametrize("package", ["uv", "pyyaml"])
+def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Path, package: str) -> None:
+    copy = tmp_path / "action"
+    for name in (".github/action/install.py", "pyproject.toml", "requirements.lock"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes((ROOT / name).read_bytes())
+    lock = copy / "requirements.lock"
+    lock.write_text(_with_other_hashes(lock.read_text(), package))
+    script = copy / ".github" / "action" / "install.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "venv"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "hash" in done.stderr.lower()
+    assert not list((tmp_path / "venv").glob("lib/python*/site-packages/slash_agent.pth"))
+
+
+def _with_other_hashes(lock: str, package: str) -> str:
+    blocks = re.split(r"^(?=[a-z0-9])", lock, flags=re.MULTILINE)
+    [index] = [number for number, block in enumerate(blocks) if block.startswith(f"{package}==")]
+    blocks[index] = re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", blocks[index])
+    return "".join(blocks)

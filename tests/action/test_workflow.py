@@ -1,0 +1,204 @@
+"""The workflow for comments, job by job and script by script, with the tokens that its permissions give."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.runner import ROOT, Runner
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+KEY = "sk-canary-7be2"
+README = ROOT / "README.md"
+
+
+@pytest.fixture
+def runner(stage: Stage, installed: Path) -> Callable[[ModelServer], Runner]:
+    def make(server: ModelServer) -> Runner:
+        return Runner(stage, installed, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url})
+
+    return make
+
+
+Make = Callable[[ModelServer], Runner]
+
+
+def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, runner: Make) -> None:
+    with ModelServer(mending()) as server:
+        jobs = runner(server).workflow(stage.sample.event)
+        assert server.requests[0].headers["x-api-key"] == KEY
+    assert {name: job.result for name, job in jobs.items()} == {"run": "success", "publish": "success"}, [
+        job.log for job in jobs.values()
+    ]
+    [pull] = stage.pulls()
+    assert pull["draft"]
+    assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
+    assert f"pull request #{pull['number']}" in stage.bot_comments()[0]
+    assert "/actions/runs/4711" in pull["body"]
+    assert KEY not in "".join(job.log for job in jobs.values())
+
+
+def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
+    [shown] = [
+        text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
+    ]
+    with ModelServer(mending()) as server:
+        jobs = runner(server).workflow(stage.sample.event, shown)
+    assert [job.result for job in jobs.values()] == ["success"], [job.log for job in jobs.values()]
+    assert len(stage.pulls()) == 1
+
+
+def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> None:
+    with ModelServer(mending()) as server:
+        done = runner(server).action(
+            stage.sample.event,
+            stage.sample.publish_token,
+            anthropic_api_key=KEY,
+            model="anthropic/claude-sonnet-4-5",
+        )
+    outputs = done.outputs
+    assert done.result == "success", done.log
+    assert (outputs["status"], outputs["stop-reason"], outputs["turns"]) == ("changed", "end_turn", "4")
+    [pull] = stage.pulls()
+    assert (outputs["pr-number"], outputs["pr-url"]) == (str(pull["number"]), pull["html_url"])
+    assert outputs["branch"] == pull["head"]["ref"]
+    assert outputs["denied"] == "0"
+    assert float(outputs["cost-usd"]) > 0
+    assert int(outputs["tokens"]) > 0
+    for name in ("patch", "report", "bundle"):
+        assert Path(outputs[name]).exists()
+
+
+def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> None:
+    with ModelServer(mending()) as server:
+        done = runner(server).action(
+            stage.sample.event, stage.sample.publish_token,
+            openai_api_key=KEY, openai_base_url=f"{server.url}/v1", model="openai/gpt-4.1",
+        )  # fmt: skip
+        assert server.requests[0].path == "/v1/chat/completions"
+    assert done.outputs["status"] == "changed", done.log
+
+
+def test_an_outsider_ends_the_run_job_and_nothing_is_published(stage: Stage, runner: Make) -> None:
+    with ModelServer([DONE]) as server:
+        jobs = runner(server).workflow(stage.ask("/agent fix this", REPORTER))
+        assert server.requests == []
+    assert {name: job.result for name, job in jobs.items()} == {"run": "failure", "publish": "skipped"}
+    assert len(stage.bot_comments()) == 1
+    assert "no run to salvage" not in jobs["run"].log
+
+
+@pytest.mark.parametrize(("login", "body"), [("helper[bot]", "/agent fix this"), (MAINTAINER, "Thank you!")])
+def test_comments_of_bots_and_without_a_command_cost_no_job(
+    stage: Stage, runner: Make, login: str, body: str
+) -> None:
+    stage.forge.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
+    with ModelServer([DONE]) as server:
+        jobs = runner(server).workflow(stage.ask(body, login))
+    assert {job.result for job in jobs.values()} == {"skipped"}
+    assert stage.asked_by_bot() == []
+
+
+def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
+    stage: Stage, runner: Make
+) -> None:
+    with ModelServer([DONE]) as server:
+        jobs = runner(server).workflow(stage.ask("> /agent fix this\n\nWhat does that do?"))
+        assert server.requests == []
+    assert (jobs["run"].result, jobs["publish"].result) == ("success", "skipped")
+    assert stage.asked_by_bot() == []
+
+
+def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, runner: Make) -> None:
+    with ModelServer([Say("Nothing to do.")]) as server:
+        jobs = runner(server).workflow(stage.sample.event)
+    assert {job.result for job in jobs.values()} == {"success"}
+    assert any("Nothing to do." in body for body in stage.bot_comments())
+    assert stage.pulls() == []
+
+
+def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, runner: Make) -> None:
+    steps: list[Step] = [VIEW, Turn(EDITS)]
+
+    def script(asked: Asked) -> Step:
+        if asked.number < len(steps):
+            return steps[asked.number]
+        _kill_supervisor(stage.folder)
+        return Say("Nobody reads this.")
+
+    with ModelServer(script) as server:
+        jobs = runner(server).workflow(stage.sample.event)
+    assert jobs["run"].result == "failure"
+    assert jobs["publish"].result == "success", jobs["run"].log + jobs["publish"].log
+    [pull] = stage.pulls()
+    assert "Not finished" in pull["body"]
+
+
+def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
+    with ModelServer(mending()) as server:
+        done = runner(server).action(
+            stage.sample.event, stage.sample.publish_token, anthropic_api_key=KEY, dry_run="true"
+        )
+    assert done.result == "success", done.log
+    assert "would open a draft pull request" in done.log
+    assert stage.writes() == []
+
+
+def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make) -> None:
+    mark = stage.folder / "executed"
+    evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}` ${{{{ github.token }}}} \n::set-output name=bundle::/x'
+    number = stage.new_issue(evil.splitlines()[0], evil)
+    event = stage.ask(f"/agent fix {evil}", number=number)
+    write = Call("write", {"path": "note.txt", "content": "x\n"})
+    described = Call("describe_change", {"title": evil.splitlines()[0], "summary": evil})
+    with ModelServer([write, described, Say(evil)]) as server:
+        jobs = runner(server).workflow(event)
+    assert {job.result for job in jobs.values()} == {"success"}, [job.log for job in jobs.values()]
+    assert not mark.exists()
+    assert re.fullmatch(r"agent/issue-\d+-[a-z0-9-]+", stage.pulls()[0]["head"]["ref"])
+    assert not [
+        line for line in "".join(job.log for job in jobs.values()).splitlines() if line.startswith("::set-")
+    ]
+
+
+def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make) -> None:
+    words = "bundle<<end\n/etc\nend\nstatus=changed"
+    with ModelServer([shell("echo 1 > n.txt"), Say(words)]) as server:
+        jobs = runner(server).workflow(stage.sample.event)
+    bundle = jobs["run"].outputs["bundle"]
+    assert bundle.endswith("/slash-agent-bundle")
+    assert jobs["publish"].result == "success"
+
+
+def test_the_workflow_leaves_no_process(stage: Stage, runner: Make) -> None:
+    with ModelServer([shell("sleep 300 & disown; setsid sleep 300 &"), *mending()]) as server:
+        runner(server).workflow(stage.sample.event)
+    assert stage.left_over() == []
+
+
+def _kill_supervisor(folder: Path) -> None:
+    """Kill the one `python -m bot run` whose program lies below `folder`, as the kernel out of memory would."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                words = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0].startswith(str(folder).encode()) and words[-3:-1] == [b"bot", b"run"]:
+                found.append(int(entry))
+    [supervisor] = found
+    os.kill(supervisor, signal.SIGKILL)
+    time.sleep(0.2)

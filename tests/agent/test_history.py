@@ -1,0 +1,65 @@
+"""The history refuses whatever would leave a call unanswered, answered twice, or out of order."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.agent.history import History, HistoryError
+from bot.contracts.messages import Message, Text, ToolCall, ToolResult
+
+
+def asking(*ids: str) -> History:
+    history = History()
+    history.add_user("go")
+    history.add_assistant(Message("assistant", tuple(ToolCall(name, "ls", "{}") for name in ids)), 1)
+    return history
+
+
+def results(*ids: str) -> list[ToolResult]:
+    return [ToolResult(name, "ls", "ok") for name in ids]
+
+
+@pytest.mark.parametrize("given", [(), ("a",), ("b", "a"), ("a", "a"), ("a", "b", "b"), ("a", "x")])
+def test_only_one_answer_to_each_call_in_order_is_taken(given: tuple[str, ...]) -> None:
+    with pytest.raises(HistoryError):
+        asking("a", "b").add_results(results(*given))
+
+
+def test_nothing_is_sent_or_said_while_a_call_waits() -> None:
+    history = asking("a")
+    with pytest.raises(HistoryError, match="a request"):
+        history.view()
+    with pytest.raises(HistoryError, match="a user message"):
+        history.add_user("well?")
+    with pytest.raises(HistoryError, match="an assistant message"):
+        history.add_assistant(Message("assistant", (Text("hm"),)), 2)
+    history.add_results(results("a"))
+    assert [message.role for message in history.view()] == ["user", "assistant", "tool"]
+
+
+def test_results_without_a_call_are_refused() -> None:
+    history = History()
+    with pytest.raises(HistoryError):
+        history.add_results(results("a"))
+
+
+def test_a_view_does_not_change_when_the_history_grows() -> None:
+    history = History()
+    history.add_user("one")
+    view = history.view()
+    history.add_assistant(Message("assistant", (Text("two"),)), 1)
+    history.add_user("three")
+    assert len(view) == 1
+    assert [message.text for message in view] == ["one"]
+    assert view[-1].text == "one"
+    assert [message.text for message in view[0:9]] == ["one"]
+    with pytest.raises(IndexError):
+        view[1]
+    assert [message.text for message in history.view()[-2:]] == ["two", "three"]
+
+
+def test_a_message_without_parts_is_not_kept() -> None:
+    history = History()
+    history.add_user("go")
+    history.add_assistant(Message("assistant", ()), 1)
+    assert len(history) == 1

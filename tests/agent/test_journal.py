@@ -1,0 +1,355 @@
+"""The journal: what is written comes back, whatever kills the run, and secrets do not get in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.agent.journal import Journal, JournalError, file_version, parse_journal, read_journal
+from bot.contracts import journal as lines
+from bot.contracts.errors import UsageError
+from bot.contracts.events import Complete
+from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.tools import FileChange
+from tests.support.sessions import header
+
+# Any text but lone surrogates, which are no text in JSON.
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+numbers = st.integers(0, 10**9)
+usages = st.builds(Usage, numbers, numbers, numbers, numbers, numbers)
+parts: st.SearchStrategy[Part] = st.one_of(
+    st.builds(Text, texts),
+    st.builds(Thinking, texts, st.none() | texts, st.none() | texts),
+    st.builds(ToolCall, texts, texts, texts, st.booleans()),
+    st.builds(ToolResult, texts, texts, texts, st.booleans()),
+)
+many_parts = st.lists(parts, max_size=4).map(tuple)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+contents = st.none() | st.binary(max_size=60)
+hashes = st.none() | st.just("a" * 64)
+versions = st.builds(
+    lines.FileVersion, texts, hashes, hashes, numbers, contents, contents, st.booleans(), st.none() | texts
+)
+costs = st.floats(0, 1000, allow_nan=False)
+check_runs = st.builds(CheckRun, st.sampled_from(CheckState), st.none() | numbers, costs, texts, texts)
+FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
+    lines.UserText: (numbers, texts, st.sampled_from(["task", "host"])),
+    lines.RequestSent: (numbers, numbers),
+    lines.CallOpened: (numbers, numbers, texts, texts),
+    lines.Delta: (numbers, st.sampled_from(["text", "thinking", "arguments"]), texts, numbers),
+    lines.Retried: (numbers, numbers, costs, texts),
+    lines.Response: (numbers, many_parts, st.sampled_from(Finish).map(str), texts, usages, costs),
+    lines.ResponseFailed: (
+        numbers, texts, st.none() | numbers, st.booleans(), many_parts, usages, costs,
+    ),
+    lines.BudgetChanged: (numbers, usages, costs),
+    lines.CallStarted: (numbers, texts, texts),
+    lines.Question: (texts, texts, texts, texts),
+    lines.Permitted: (texts, st.booleans(), texts, texts, texts, texts),
+    lines.Result: (
+        numbers, texts, texts, texts, st.booleans(), st.booleans(), st.booleans(), costs,
+        st.dictionaries(texts, plain, max_size=3),
+    ),
+    lines.FilesChanged: (numbers, st.lists(versions, max_size=3).map(tuple), texts, texts),
+    lines.Checked: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
+    lines.Note: (texts,),
+    lines.SessionEnded: (texts, texts, numbers, usages, costs),
+    lines.RunEnded: (texts, texts, texts, texts, texts),
+}  # fmt: skip
+records = st.one_of(*(st.builds(kind, *fields) for kind, fields in FIELDS.items()))
+
+
+def mask(text: str) -> str:
+    return text.replace("s3cret", "[masked]")
+
+
+def written(path: Path, *records: lines.Record) -> list[dict[str, Any]]:
+    with Journal(path, mask) as journal:
+        journal.write(header())
+        for record in records:
+            journal.write(record)
+    return [json.loads(row) for row in path.read_text("utf-8").splitlines()]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(records, max_size=12))
+def test_every_kind_of_line_comes_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, kept: list[lines.Record]
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    with Journal(path, str) as journal:
+        journal.write(header())
+        for record in kept:
+            journal.write(record)
+    file = read_journal(path)
+    assert file.header == header()
+    assert [line.record for line in file.lines] == kept
+    assert [type(line.record) for line in file.lines] == [type(record) for record in kept]
+    assert [line.number for line in file.lines] == list(range(2, len(kept) + 2))
+
+
+def test_the_round_trip_covers_every_kind_of_line() -> None:
+    assert {lines.Header, *FIELDS} == set(lines.RECORDS.values())
+
+
+def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path: Path) -> None:
+    rows = written(tmp_path / "j", lines.Result(1, "a", "echo", "hi"))
+    assert rows[0]["type"] == "header"
+    assert {key: value for key, value in rows[1].items() if key != "at"} == {
+        "type": "result",
+        "turn": 1,
+        "call_id": "a",
+        "name": "echo",
+        "content": "hi",
+    }
+
+
+def test_responses_come_back_for_the_replay_provider(tmp_path: Path) -> None:
+    parts = (Thinking("hm", "sig"), Text("Look."), ToolCall("a", "ls", '{"path": "."}'))
+    written(tmp_path / "j", lines.Response(1, parts, "tool_use", "tool_use", Usage(3, 2, 1, 4), 0.1))
+    message = Message("assistant", parts)
+    expected = Complete(message, Finish.TOOL_USE, "tool_use", Usage(3, 2, 1, 4))
+    assert read_journal(tmp_path / "j").responses() == (expected,)
+
+
+def test_secrets_are_masked_in_every_string_and_the_line_says_so(tmp_path: Path) -> None:
+    metadata = {"s3cret key": ["a s3cret", {"deep": "s3cret"}], "n": 1}
+    rows = written(
+        tmp_path / "j",
+        lines.Result(1, "a", "bash", 'quote " and s3cret', metadata=metadata),
+        lines.Response(1, (ToolCall("a", "bash", '{"x": "s3cret"}'),), "tool_use", ""),
+        lines.Note("nothing to hide"),
+    )
+    assert "s3cret" not in (tmp_path / "j").read_text()
+    assert [row.get("masked") for row in rows] == [None, True, True, None]
+    assert rows[1]["content"] == 'quote " and [masked]'
+    assert [line.masked for line in read_journal(tmp_path / "j").lines] == [True, True, False]
+
+
+def test_secrets_are_masked_in_file_contents_also_where_these_are_no_text(tmp_path: Path) -> None:
+    change = FileChange("x", None, "b" * 64, content=b"\xff\x00 s3cret \xfe")
+    written(tmp_path / "j", lines.FilesChanged(1, (file_version(change, b"old s3cret"),)))
+    file = next(read_journal(tmp_path / "j").records(lines.FilesChanged)).files[0]
+    assert file.content == b"\xff\x00 [masked] \xfe"
+    assert file.before_content == b"old [masked]"
+
+
+def test_a_redactor_that_breaks_quotes_cannot_break_a_line(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", lambda text: text.replace("x", '"}\n{"')) as journal:
+        journal.write(header())
+        journal.write(lines.Note("a x b"))
+    assert next(read_journal(tmp_path / "j").records(lines.Note)).text == 'a "}\n{" b'
+
+
+def test_what_is_no_json_is_written_as_text(tmp_path: Path) -> None:
+    nested: list[Any] = []
+    for _ in range(500):
+        nested = [nested]
+    metadata = {"nan": float("nan"), "deep": nested}
+    written(tmp_path / "j", lines.Result(1, "a", "x", "lone \ud800 surrogate", metadata=metadata))
+    result = next(read_journal(tmp_path / "j").records(lines.Result))
+    assert result.content == "lone ? surrogate"
+    assert result.metadata["nan"] == "nan"
+    assert "too deeply" in json.dumps(result.metadata["deep"])
+
+
+@pytest.mark.parametrize("missing", [1, 5, 20])
+def test_a_cut_last_line_is_left_out_and_named(tmp_path: Path, missing: int) -> None:
+    written(tmp_path / "j", lines.Note("one"), lines.Note("two"))
+    data = (tmp_path / "j").read_bytes()
+    file = parse_journal(data[: -1 - missing], "run.jsonl")
+    assert [line.record for line in file.lines] == [lines.Note("one")]
+    assert "run.jsonl" in file.cut
+    assert "line 3" in file.cut
+
+
+def test_a_journal_without_its_last_newline_is_whole(tmp_path: Path) -> None:
+    written(tmp_path / "j", lines.Note("one"))
+    file = parse_journal((tmp_path / "j").read_bytes()[:-1], "run.jsonl")
+    assert (len(file.lines), file.cut) == (1, "")
+
+
+def test_a_newer_schema_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", str) as journal:
+        journal.write(header(schema=99, version="9.0"))
+    with pytest.raises(UsageError, match=r"Slash Agent 9\.0 in journal schema 99.*install a newer one"):
+        read_journal(tmp_path / "j")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (b"", "holds no journal"),
+        (b"not json\n", "line 1 is not JSON"),
+        (b"[1]\n", "line 1 is no header"),
+        (b'{"type": "note", "text": "x"}\n', "line 1 is no header"),
+        (b'{"type": "header"}\n', "schema"),
+        (b"HEADER\nnot json\n{}\n", "line 2 is not JSON"),
+        (b'HEADER\n{"type": "magic"}\n', "line 2 is not a line of a journal"),
+        (b'HEADER\n{"type": ["note"]}\n', "line 2 is not a line of a journal"),
+        (b'HEADER\n{"type": "note", "at": "soon", "text": "x"}\n', "line 2 is not a line of a journal"),
+        (b'HEADER\n{"type": "note"}\n', "line 2: text"),
+        (b'HEADER\n{"type": "note", "text": "x", "more": 1}\n', "line 2: more"),
+        (b'HEADER\n{"type": "response", "turn": 1, "finish": "x", "raw_reason": "", "parts": [{"type": "img"}]}\n',
+         "no message part 'img'"),
+        (b'HEADER\n{"type": "files", "turn": 1, "files": [{"path": "x", "content": {"base64": "?"}}]}\n',
+         "neither text nor base64"),
+        (b"HEADER\n" + b"[" * 100_000 + b"\n", "line 2 is not JSON"),
+    ],
+)  # fmt: skip
+def test_what_is_not_a_journal_is_refused_with_its_line(tmp_path: Path, rows: bytes, said: str) -> None:
+    written(tmp_path / "j")
+    whole = rows.replace(b"HEADER\n", (tmp_path / "j").read_bytes())
+    with pytest.raises(UsageError, match=said):
+        parse_journal(whole, "run.jsonl")
+
+
+def test_a_missing_journal_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.jsonl cannot be read"):
+        read_journal(tmp_path / "none.jsonl")
+
+
+def test_a_journal_never_overwrites_a_file_or_follows_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("there", "link"):
+        with pytest.raises(JournalError, match=name):
+            Journal(tmp_path / name, str)
+    assert (tmp_path / "there").read_text() == "kept"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_only_its_owner_may_read_a_journal(tmp_path: Path) -> None:
+    written(tmp_path / "j")
+    assert (tmp_path / "j").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("first", [lines.Note("x"), lines.RequestSent(1, 1)])
+def test_the_header_comes_first(tmp_path: Path, first: lines.Record) -> None:
+    with Journal(tmp_path / "j", str) as journal, pytest.raises(ValueError, match="header"):
+        journal.write(first)
+
+
+def test_lines_of_several_threads_stay_whole(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", str) as journal:
+        journal.write(header())
+        threads = [
+            threading.Thread(target=lambda n=n: [journal.write(lines.Note(f"{n}" * 3000)) for _ in range(50)])
+            for n in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(read_journal(tmp_path / "j").lines) == 200
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from bot.agent.journal import Journal, JournalError
+from bot.contracts.journal import Note
+from tests.support.sessions import header
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+journal = Journal(Path(sys.argv[1]), str)
+journal.write(header())
+try:
+    for n in range(100):
+        journal.write(Note("x" * 300))
+except JournalError as error:
+    print(error)
+journal.write(Note("after"))
+print(bool(journal.failure))
+journal.close()
+"""
+
+
+def in_a_process(script: str, path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", script, str(path)]
+    root = Path(__file__).parents[2]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
+
+
+def test_a_full_disk_is_said_once_and_leaves_a_readable_journal(tmp_path: Path) -> None:
+    process = in_a_process(FULL_DISK, tmp_path / "j")
+    said, _ = process.communicate(timeout=60)
+    assert said.splitlines()[0].endswith("cannot be written: File too large.")
+    assert said.splitlines()[1] == "True"
+    file = read_journal(tmp_path / "j")
+    assert len(file.lines) > 5
+    assert file.cut
+
+
+FULL_IN_A_RUN = """
+import resource, signal, sys
+from pathlib import Path
+from tests.support.scripted import call, says
+from tests.support.sessions import Bench
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+script = [says(call("echo", '{"text": "%s"}' % ("x" * 500), f"c{n}")) for n in range(50)]
+bench = Bench(script, Path(sys.argv[1]))
+end = bench.run()
+print(end.stop.value, "|", end.reason)
+"""
+
+
+def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
+    said, _ = in_a_process(FULL_IN_A_RUN, tmp_path).communicate(timeout=60)
+    assert said.startswith("error | The journal ")
+    assert said.endswith("cannot be written: File too large.\n")
+    assert list(read_journal(tmp_path / "journal.jsonl").records(lines.Result))
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from bot.contracts.events import Complete, TextDelta
+from bot.contracts.messages import Message
+from tests.support.scripted import ScriptedProvider, says, call
+from tests.support.sessions import Bench
+
+class Stalls(ScriptedProvider):
+    def stream(self, request, cancel):
+        if not self.requests:
+            yield from super().stream(request, cancel)
+            return
+        yield TextDelta("I was just going to " * 200)
+        print("stalled", flush=True)
+        time.sleep(600)
+
+bench = Bench([says("Look.", call("echo", '{"text": "hi"}', "a"))], Path(sys.argv[1]))
+bench.provider = Stalls(bench.script)
+bench.run()
+"""
+
+
+def test_a_run_killed_in_the_middle_of_an_answer_leaves_a_readable_journal(tmp_path: Path) -> None:
+    process = in_a_process(KILLED, tmp_path)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stalled\n"
+    finally:
+        process.kill()
+        process.communicate()
+    file = read_journal(tmp_path / "journal.jsonl")
+    assert file.cut == ""
+    assert [result.content for result in file.records(lines.Result)] == ["hi"]
+    last = file.lines[-1].record
+    assert isinstance(last, lines.Delta)
+    assert last.text.startswith("I was just going to ")
+    assert next(file.records(lines.SessionEnded), None) is None

@@ -1,0 +1,425 @@
+"""The loop: order, endings, limits; each path leaves every call answered once (invariants 1 and 4)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from bot.agent.guards import REPEAT_NOTICE
+from bot.agent.loop import Hooks, TurnInfo
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.events import Complete, Failed
+from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.outcome import StopReason
+from bot.contracts.tools import ToolOutcome
+from tests.support.scripted import call, says
+from tests.support.sessions import Bench, results_of
+
+
+def answered(bench: Bench) -> None:
+    """Every call of every response has exactly one result, in the order of the calls."""
+    file = bench.journal()
+    calls = [
+        (line.record.turn, part.id)
+        for line in file.lines
+        if isinstance(line.record, Response | ResponseFailed)
+        for part in line.record.parts
+        if isinstance(part, ToolCall)
+    ]
+    assert calls == [(item.turn, item.call_id) for item in file.records(Result)]
+    for request in bench.provider.requests:
+        for message, following in itertools.pairwise(request):
+            if message.calls:
+                assert [item.id for item in message.calls] == [r.call_id for r in results_of(following)]
+
+
+def echo(text: str, call_id: str) -> ToolCall:
+    return call("echo", f'{{"text": "{text}"}}', call_id)
+
+
+def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: Path) -> None:
+    bench = Bench([says("Look.", echo("one", "a"), echo("two", "b")), says("Done.")], tmp_path)
+    end = bench.run("please")
+    assert [arguments["text"] for _, arguments in bench.ran] == ["one", "two"]
+    assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool"]
+    assert [(item.call_id, item.content) for item in bench.results()] == [("a", "one"), ("b", "two")]
+    assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 2, "Done.")
+
+
+def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path) -> None:
+    script = [says(echo(str(n), f"c{n}")) for n in range(4)]
+    bench = Bench([*script, says("Done.")], tmp_path)
+    bench.run()
+    requests = bench.provider.requests
+    for earlier, later in itertools.pairwise(requests):
+        assert all(old is new for old, new in zip(earlier, later, strict=False))
+        assert len(earlier) < len(later)
+
+
+def test_thinking_blocks_stay_in_the_history_as_they_came(tmp_path: Path) -> None:
+    thinking = Thinking("hm", "signature")
+    bench = Bench([says(thinking, echo("x", "a")), says("Done.")], tmp_path)
+    bench.run()
+    assert bench.provider.requests[1][1].parts[0] is thinking
+
+
+def test_usage_and_cost_are_summed(tmp_path: Path) -> None:
+    script = [says(echo("x", "a"), usage=Usage(1_000_000)), says("Done.", usage=Usage(output=100_000))]
+    end = Bench(script, tmp_path).run()
+    assert end.usage == Usage(1_000_000, 0, 0, 100_000)
+    assert end.cost == pytest.approx(1.5)
+
+
+def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path) -> None:
+    cut = call("echo", '{"text": "ha', "b", complete=False)
+    bench = Bench([says(echo("one", "a"), cut, finish=Finish.MAX_TOKENS), says("Done.")], tmp_path)
+    end = bench.run()
+    assert [arguments["text"] for _, arguments in bench.ran] == ["one"]
+    assert bench.results()[1].is_error
+    assert "smaller pieces" in bench.results()[1].content
+    assert end.stop is StopReason.END_TURN
+    answered(bench)
+
+
+def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
+    cuts = [
+        says(call("echo", f'{{"text": "{n}', f"c{n}", complete=False), finish=Finish.MAX_TOKENS)
+        for n in range(5)
+    ]
+    bench = Bench(cuts, tmp_path)
+    end = bench.run()
+    assert (end.stop, end.turns) == (StopReason.MAX_TOKENS, 3)
+    answered(bench)
+
+
+@pytest.mark.parametrize(
+    ("response", "stop", "said"),
+    [
+        (says("All I", finish=Finish.MAX_TOKENS), StopReason.MAX_TOKENS, "output limit"),
+        (says("No.", finish=Finish.ERROR, raw="refusal"), StopReason.PROVIDER_ERROR, '"refusal"'),
+        (says("No.", finish=Finish.PERMISSION_DENIED), StopReason.DENIED, "not permitted"),
+        (says("No.", finish=Finish.CANCELED), StopReason.CANCELED, "canceled"),
+        (Failed("The API answered 401.", 401), StopReason.PROVIDER_ERROR, "401"),
+    ],
+)
+def test_each_ending_has_its_stop_reason_and_a_sentence(
+    tmp_path: Path, response: Complete | Failed, stop: StopReason, said: str
+) -> None:
+    bench = Bench([response], tmp_path)
+    end = bench.run()
+    assert end.stop is stop
+    assert said in end.reason
+    ended = next(bench.journal().records(SessionEnded))
+    assert (ended.stop_reason, ended.reason) == (stop.value, end.reason)
+
+
+@pytest.mark.parametrize("finish", [Finish.ERROR, Finish.CANCELED, Finish.PERMISSION_DENIED])
+def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(tmp_path: Path, finish: Finish) -> None:
+    bench = Bench([says(echo("x", "a"), echo("y", "b"), finish=finish)], tmp_path)
+    bench.run()
+    assert bench.ran == []
+    answered(bench)
+
+
+def test_calls_run_also_when_the_vendor_says_end_of_turn(tmp_path: Path) -> None:
+    bench = Bench([says(echo("x", "a"), finish=Finish.END_TURN), says("Done.")], tmp_path)
+    bench.run()
+    assert len(bench.ran) == 1
+
+
+def test_a_broken_stream_keeps_what_had_arrived(tmp_path: Path) -> None:
+    partial = Message("assistant", (Text("I think that"), call("echo", '{"te', "a", complete=False)))
+    bench = Bench([Failed("The stream broke.", partial=partial, usage=Usage(7))], tmp_path)
+    end = bench.run()
+    assert (end.stop, end.final_text, end.usage) == (StopReason.PROVIDER_ERROR, "I think that", Usage(7))
+    assert next(bench.journal().records(ResponseFailed)).parts == partial.parts
+    answered(bench)
+
+
+def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path) -> None:
+    def breaks(cancel: CancelToken) -> Complete:
+        raise KeyError("delta")
+
+    end = Bench([says(echo("x", "a")), breaks], tmp_path).run()
+    assert end.stop is StopReason.PROVIDER_ERROR
+    assert "KeyError" in end.reason
+
+
+@pytest.mark.parametrize(
+    "silence", [says(), says("  \n"), says(Thinking("hm")), says(finish=Finish.TOOL_USE)]
+)
+def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path, silence: Complete) -> None:
+    bench = Bench([silence, silence, says("too late")], tmp_path)
+    end = bench.run()
+    assert (end.stop, end.turns) == (StopReason.PROVIDER_ERROR, 2)
+    assert "neither text nor a tool call" in end.reason
+    assert "held neither text nor a tool call" in bench.provider.requests[1][-1].text
+
+
+def test_a_model_that_goes_on_after_a_silence_may_fall_silent_once_more(tmp_path: Path) -> None:
+    end = Bench([says(), says(echo("x", "a")), says(), says("Done.")], tmp_path).run()
+    assert (end.stop, end.final_text) == (StopReason.END_TURN, "Done.")
+
+
+def test_an_unknown_tool_is_answered_with_the_closest_name(tmp_path: Path) -> None:
+    bench = Bench([says(call("ecko")), says("Done.")], tmp_path)
+    bench.run()
+    assert bench.results()[0].is_error
+    assert 'Did you mean "echo"?' in bench.results()[0].content
+
+
+@pytest.mark.parametrize(
+    ("limits", "stop", "said"),
+    [
+        (Limits(turns=2), StopReason.TURNS, "2 turns"),
+        (Limits(tokens=30), StopReason.BUDGET, "30 tokens"),
+        (Limits(cost_usd=0.00005), StopReason.BUDGET, "USD"),
+    ],
+)
+def test_a_limit_ends_the_run_before_the_next_request(
+    tmp_path: Path, limits: Limits, stop: StopReason, said: str
+) -> None:
+    bench = Bench([says(echo(str(n), f"c{n}")) for n in range(9)], tmp_path, limits=limits)
+    end = bench.run()
+    assert (end.stop, end.turns, len(bench.ran)) == (stop, 2, 2)
+    assert said in end.reason
+    answered(bench)
+
+
+def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
+    now = iter(range(0, 10_000, 20))
+    bench = Bench(
+        [says(echo(str(n), f"c{n}")) for n in range(9)],
+        tmp_path,
+        limits=Limits(minutes=2),
+        clock=lambda: float(next(now)),
+    )
+    end = bench.run()
+    assert end.stop is StopReason.TIME
+    assert "2 minutes" in end.reason
+    answered(bench)
+
+
+def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path) -> None:
+    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
+    script = [says(call("rm", call_id="a"), echo("x", "b")), says("Done.")]
+    bench = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
+    end = bench.run()
+    assert [name for name, _ in bench.ran] == ["echo"]
+    assert bench.results()[0].content == "Permission denied by the rule no-rm: take another way"
+    assert end.stop is StopReason.END_TURN
+    answered(bench)
+
+
+def test_on_deny_stop_answers_the_calls_after_the_denied_one_without_running_them(tmp_path: Path) -> None:
+    script = [says(echo("x", "a"), call("rm", call_id="b"), echo("y", "c"))]
+    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
+    bench = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"}), stop_on_denial=True)
+    end = bench.run()
+    assert end.stop is StopReason.DENIED
+    assert [arguments.get("text") for _, arguments in bench.ran] == ["x"]
+    assert len(list(bench.journal().records(Result))) == 3
+    answered(bench)
+
+
+def test_five_denials_in_a_row_end_the_run(tmp_path: Path) -> None:
+    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
+    script = [says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(9)]
+    bench = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
+    end = bench.run()
+    assert (end.stop, end.turns) == (StopReason.DENIED, 5)
+    answered(bench)
+
+
+def test_a_call_that_was_let_through_starts_the_count_of_denials_again(tmp_path: Path) -> None:
+    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
+    denied = [says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(8)]
+    script = [*denied[:4], says(echo("x", "ok")), *denied[4:], says("Done.")]
+    end = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"})).run()
+    assert end.stop is StopReason.END_TURN
+
+
+def test_a_denial_inside_the_tool_host_counts_as_one(tmp_path: Path) -> None:
+    tools = {"edit": lambda arguments, cancel: ToolOutcome("denied", True, {"denied": True})}
+    bench = Bench([says(call("edit"))], tmp_path, tools=tools, stop_on_denial=True)
+    assert bench.run().stop is StopReason.DENIED
+
+
+def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_the_fourth(
+    tmp_path: Path,
+) -> None:
+    bench = Bench([says(echo("x", f"c{n}")) for n in range(9)], tmp_path)
+    end = bench.run()
+    assert (end.stop, end.turns) == (StopReason.LOOP, 4)
+    contents = [item.content for item in bench.results()]
+    assert contents == ["x", "x", "x" + REPEAT_NOTICE]
+    answered(bench)
+
+
+def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Path) -> None:
+    numbers = iter(range(9))
+
+    def long(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        spill = f"/run/spill/{next(numbers)}-bash.txt"
+        return ToolOutcome(f"head [full output: {spill}] tail", metadata={"spill": spill})
+
+    script = [says(call("long", call_id=f"c{n}")) for n in range(9)]
+    end = Bench(script, tmp_path, tools={"long": long}).run()
+    assert (end.stop, end.turns) == (StopReason.LOOP, 4)
+
+
+def test_a_turn_writes_as_much_after_many_turns_as_after_few(tmp_path: Path) -> None:
+    script = [says(echo(f"{n:04}", f"c{n:04}")) for n in range(120)]
+    bench = Bench([*script, says("Done.")], tmp_path)
+    bench.run()
+    sizes = [0] * 130
+    for row in bench.path.read_text().splitlines()[1:]:
+        line = json.loads(row)
+        sizes[line.get("turn", 0)] += len(row)
+    assert sizes[110] - sizes[11] < 40
+
+
+def test_a_different_result_starts_the_count_of_repetitions_again(tmp_path: Path) -> None:
+    numbers = iter([1, 1, 2, 2, 3, 3])
+    tools = {"poll": lambda arguments, cancel: ToolOutcome(str(next(numbers)))}
+    script = [says(call("poll", call_id=f"c{n}")) for n in range(6)]
+    bench = Bench([*script, says("Done.")], tmp_path, tools=tools)
+    assert bench.run().stop is StopReason.END_TURN
+
+
+def test_a_tool_that_raises_becomes_an_error_result(tmp_path: Path) -> None:
+    def breaks(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        raise ZeroDivisionError("by nothing")
+
+    script = [says(call("bad", call_id="a"), echo("x", "b")), says("Done.")]
+    bench = Bench(script, tmp_path, tools={"bad": breaks})
+    assert bench.run().stop is StopReason.END_TURN
+    assert "ZeroDivisionError: by nothing" in bench.results()[0].content
+    answered(bench)
+
+
+def test_a_dead_workshop_ends_the_run_and_answers_the_calls_after_it(tmp_path: Path) -> None:
+    def breaks(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        raise AgentError("The tool host is gone.")
+
+    script = [says(call("bad", call_id="a"), echo("x", "b"))]
+    bench = Bench(script, tmp_path, tools={"bad": breaks})
+    end = bench.run()
+    assert (end.stop, end.reason) == (StopReason.ERROR, "The tool host is gone.")
+    assert [name for name, _ in bench.ran] == ["bad"]
+    answered(bench)
+
+
+@pytest.mark.parametrize(("reason", "stop"), [("signal", StopReason.CANCELED), ("time", StopReason.TIME)])
+def test_cancel_while_a_tool_runs_answers_the_other_calls_as_canceled(
+    tmp_path: Path, reason: str, stop: StopReason
+) -> None:
+    def slow(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        cancel.fire(reason)
+        return ToolOutcome("stopped half-way", is_error=True)
+
+    bench = Bench([says(call("slow", call_id="a"), echo("x", "b"))], tmp_path, tools={"slow": slow})
+    assert bench.run().stop is stop
+    contents = [item.content for item in bench.journal().records(Result)]
+    assert contents[0] == "stopped half-way"
+    assert contents[1].startswith("canceled: ")
+    answered(bench)
+
+
+def test_cancel_while_the_model_answers_runs_none_of_its_calls(tmp_path: Path) -> None:
+    def cut_short(cancel: CancelToken) -> Complete:
+        cancel.fire("signal")
+        return says(echo("x", "a"))
+
+    bench = Bench([cut_short], tmp_path)
+    assert bench.run().stop is StopReason.CANCELED
+    assert bench.ran == []
+    answered(bench)
+
+
+@pytest.mark.parametrize("last", [says("Done."), Failed("the request was canceled", canceled=True)])
+def test_cancel_is_the_reason_however_the_answer_ends(tmp_path: Path, last: Complete | Failed) -> None:
+    def cut_short(cancel: CancelToken) -> Complete | Failed:
+        cancel.fire("signal")
+        return last
+
+    assert Bench([cut_short], tmp_path).run().stop is StopReason.CANCELED
+
+
+def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+    def fill(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        bench.open_journal.failure = "The journal cannot be written: No space left on device."
+        return ToolOutcome("ok")
+
+    bench = Bench([says(call("fill")), says("Done.")], tmp_path, tools={"fill": fill})
+    end = bench.run()
+    assert (end.stop, end.turns) == (StopReason.ERROR, 1)
+    assert end.reason == "The journal cannot be written: No space left on device."
+
+
+def test_a_run_canceled_before_it_begins_asks_nothing(tmp_path: Path) -> None:
+    bench = Bench([says("Done.")], tmp_path)
+    bench.cancel.fire("signal")
+    assert bench.run().stop is StopReason.CANCELED
+    assert bench.provider.requests == []
+
+
+def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def before_end() -> str:
+        asked.append(1)
+        return "a check fails"
+
+    bench = Bench([says("Done.")] * 4, tmp_path, hooks=Hooks(before_end=before_end))
+    end = bench.run()
+    assert (end.stop, end.turns, len(asked)) == (StopReason.END_TURN, 3, 2)
+    assert bench.provider.requests[1][-1].text == "a check fails"
+
+
+def test_the_host_hears_of_each_request_and_of_each_finished_turn(tmp_path: Path) -> None:
+    sent: list[int] = []
+    turns: list[TurnInfo] = []
+    hooks = Hooks(request_sent=sent.append, turn_done=turns.append)
+    Bench([says("Look.", echo("x", "a")), says("Done.")], tmp_path, hooks=hooks).run()
+    assert sent == [1, 2]
+    assert [(info.turn, info.text, len(info.results)) for info in turns] == [(1, "Look.", 1), (2, "Done.", 0)]
+    assert turns[1].usage.total == 30
+
+
+def test_calls_with_empty_or_repeated_ids_get_ids_of_their_own(tmp_path: Path) -> None:
+    script = [says(echo("x", ""), echo("y", "same")), says(echo("z", "same")), says("Done.")]
+    bench = Bench(script, tmp_path)
+    bench.run()
+    ids = [item.call_id for item in bench.results()]
+    assert ids == ["call_1_0", "same", "call_2_0"]
+    answered(bench)
+
+
+def test_two_sessions_in_one_process_share_nothing(tmp_path: Path) -> None:
+    benches = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        script = [says(echo(f"{name}{n}", f"c{n}")) for n in range(30)]
+        benches.append(Bench([*script, says(f"Done {name}.")], tmp_path / name))
+    ends: dict[str, str] = {}
+
+    def go(bench: Bench) -> None:
+        ends[bench.folder.name] = bench.run(bench.folder.name).final_text
+
+    threads = [threading.Thread(target=go, args=(bench,)) for bench in benches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ends == {"one": "Done one.", "two": "Done two."}
+    for bench in benches:
+        name = bench.folder.name
+        assert [item.content for item in bench.journal().records(Result)] == [f"{name}{n}" for n in range(30)]

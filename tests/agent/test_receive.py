@@ -1,0 +1,120 @@
+"""A response as it arrives: few journal lines, none that cuts a secret in two, none lost at a block's end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal import Journal, read_journal
+from bot.agent.receive import DeltaWriter, receive
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Complete, Event, Failed, Retrying, TextDelta
+from bot.contracts.journal import CallOpened, Delta, Retried
+from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import ModelRequest
+from tests.support.scripted import INFO, ScriptedProvider, call, says
+from tests.support.sessions import header
+
+SECRET = "sk-ant-0123456789-abcdef"
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "j", lambda text: text.replace(SECRET, "[masked]")) as journal:
+        journal.write(header())
+        yield journal
+
+
+def deltas(journal: Journal) -> list[Delta]:
+    return list(read_journal(journal.path).records(Delta))
+
+
+def play(journal: Journal, *events: Event) -> Complete | Failed:
+    class Plays(ScriptedProvider):
+        def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+            yield from events
+
+    return receive(Plays(()), ModelRequest("", (), ()), CancelToken(), journal, 1)
+
+
+def test_many_deltas_become_few_lines(journal: Journal) -> None:
+    writer = DeltaWriter(journal, 1, clock=lambda: 0.0)
+    for _ in range(1000):
+        writer.add("text", "word ")
+    writer.flush()
+    kept = deltas(journal)
+    assert "".join(delta.text for delta in kept) == "word " * 1000
+    assert len(kept) == 5
+
+
+def test_what_waited_a_tenth_of_a_second_is_written_with_the_next_delta(journal: Journal) -> None:
+    now = iter([0.0, 0.05, 0.2])
+    writer = DeltaWriter(journal, 1, clock=lambda: next(now))
+    writer.add("text", "one ")
+    assert deltas(journal) == []
+    writer.add("text", "two ")
+    assert [delta.text for delta in deltas(journal)] == ["one two "]
+
+
+def test_a_secret_that_arrives_in_pieces_is_masked_whole(journal: Journal) -> None:
+    writer = DeltaWriter(journal, 1, clock=iter(range(10_000)).__next__)
+    for letter in f"The key is {SECRET} indeed":
+        writer.add("text", letter)
+    writer.flush()
+    text = "".join(delta.text for delta in deltas(journal))
+    assert text == "The key is [masked] indeed"
+
+
+def test_text_without_white_space_is_not_held_back_for_ever(journal: Journal) -> None:
+    writer = DeltaWriter(journal, 1, clock=lambda: 0.0)
+    for _ in range(50):
+        writer.add("arguments", "x" * 100, 0)
+    assert [len(delta.text) for delta in deltas(journal)] == [4100]
+
+
+def test_each_block_is_kept_apart_and_ends_with_a_line(journal: Journal) -> None:
+    parts = (Thinking("let me"), Text("Look."), call("ls", '{"a": 1}', "c1"), call("ls", '{"b": 2}', "c2"))
+    provider = ScriptedProvider([says(*parts)])
+    receive(provider, ModelRequest("", (), ()), CancelToken(), journal, 1)
+    kept = [line.record for line in read_journal(journal.path).lines]
+    assert kept == [
+        Delta(1, "thinking", "let me"),
+        Delta(1, "text", "Look."),
+        CallOpened(1, 2, "c1", "ls"),
+        Delta(1, "arguments", '{"a": 1}', 2),
+        CallOpened(1, 3, "c2", "ls"),
+        Delta(1, "arguments", '{"b": 2}', 3),
+    ]
+
+
+def test_what_had_arrived_of_a_failed_answer_is_written(journal: Journal) -> None:
+    partial = Message("assistant", (Text("I was"), ToolCall("a", "ls", '{"pa', complete=False)))
+    provider = ScriptedProvider([Failed("gone", partial=partial)])
+    assert isinstance(receive(provider, ModelRequest("", (), ()), CancelToken(), journal, 1), Failed)
+    assert [delta.text for delta in deltas(journal)] == ["I was", '{"pa']
+
+
+def test_retries_are_kept(journal: Journal) -> None:
+    play(journal, Retrying(1, 2.5, "529"), says("Hi."))
+    assert list(read_journal(journal.path).records(Retried)) == [Retried(1, 1, 2.5, "529")]
+
+
+def test_a_stream_that_just_stops_is_a_failure(journal: Journal) -> None:
+    ended = play(journal, TextDelta("Hi"))
+    assert isinstance(ended, Failed)
+    assert "without saying that it was whole" in ended.message
+    assert [delta.text for delta in deltas(journal)] == ["Hi"]
+
+
+def test_the_stream_is_read_to_its_end(journal: Journal) -> None:
+    closed: list[str] = []
+
+    class Tidy(ScriptedProvider):
+        def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+            yield Complete(Message("assistant", (Text("Hi"),)), Finish.END_TURN, "end_turn", Usage())
+            closed.append("read on")
+
+    receive(Tidy((), INFO), ModelRequest("", (), ()), CancelToken(), journal, 1)
+    assert closed == ["read on"]

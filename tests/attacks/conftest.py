@@ -1,0 +1,52 @@
+"""The attacks: the real program as a process, a model that obeys an attacker, and everything else hostile too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.forge import Forge
+from tests.run.conftest import Cli
+from tests.support.attacks import Attacked, fix_with
+from tests.support.model_script import Step
+from tests.support.repositories import make_repository
+from tests.support.stage import Stage, open_stage
+
+Attack = Callable[..., Attacked]
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    home = tmp_path / "home"
+    home.mkdir()
+    return Cli(home)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """Small, and without checks, so that a run takes a second."""
+    files = {
+        "README.md": "# App\n",
+        "src/app.py": "print(1)\n",
+        ".gitignore": "*.log\n",
+        "run.sh": "echo 1\n",
+    }
+    return make_repository(tmp_path / "app", files)
+
+
+@pytest.fixture
+def attack(cli: Cli, repo: Path) -> Attack:
+    """`attack(*steps)`: a run on `repo` in which the model takes these steps, a text being a command."""
+
+    def run(*steps: Step | str, **environment: str) -> Attacked:
+        return fix_with(cli.home, repo, steps, cli.environment(**environment))
+
+    return run
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with Forge() as forge:
+        yield open_stage(forge, tmp_path / "stage")

@@ -1,0 +1,236 @@
+"""A bundle that somebody changed between the two jobs (A-26, A-31): nothing of it is published, and no git or API
+write is made before that is known. The good bundle is published at the end, so each refusal is for the change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from bot.forge import Forge
+from bot.forge.bundled import REPORTER
+from tests.support.fix_script import mending
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage, open_stage
+
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.xdist_group("tampered bundle")]
+
+Change = Callable[[Any], None]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """One run; its bundle is kept aside as `good`."""
+    with Forge() as forge:
+        stage = open_stage(forge, tmp_path_factory.mktemp("tampered") / "stage")
+        with ModelServer(mending()) as server:
+            assert stage.run(model=server).code == 0
+        stage.bundle.rename(stage.folder / "good")
+        yield stage
+
+
+@pytest.fixture
+def bundle(stage: Stage) -> Path:
+    shutil.rmtree(stage.bundle, ignore_errors=True)
+    shutil.copytree(stage.folder / "good", stage.bundle)
+    return stage.bundle
+
+
+def publish(stage: Stage) -> Ran:
+    """As the second job does: in the job of the same event."""
+    event = {"GITHUB_EVENT_NAME": "issue_comment", "GITHUB_EVENT_PATH": str(stage.folder / "event.json")}
+    return stage.publish(**event)
+
+
+def assert_nothing_happened(stage: Stage, before: list[str]) -> None:
+    assert set(stage.branches()) == {"main"}
+    assert stage.pulls() == []
+    assert stage.writes() == before
+
+
+def change(path: str, value: Any) -> Change:
+    """Set one field of `outcome.json`, by its path."""
+
+    def apply(outcome: Any) -> None:
+        *way, last = path.split(".")
+        for step in way:
+            outcome = outcome[step]
+        outcome[last] = value
+
+    return apply
+
+
+FIELDS = {
+    "another thread": change("request.thread.number", 2),
+    "the address of another thread": change("request.thread.url", "https://evil.example/phish"),
+    "no thread": change("request.thread", None),
+    "another comment": change("request.trigger.comment_id", 1),
+    "no comment": change("request.trigger", None),
+    "the address of another comment": change("request.trigger.url", "https://evil.example/phish"),
+    "another author": change("request.actor", {"login": "torvalds", "id": 1024025, "tier": "maintainer"}),
+    "another id of the author": change("request.actor.id", 1),
+    "another tier": change("request.actor.tier", "schedule"),
+    "another repository": change("request.repository", "riverbend/other"),
+    "no repository": change("request.repository", ""),
+    "another base branch": change("request.base_ref", "agent/issue-1-x"),
+    "a base that is an option": change("request.base_ref", "--upload-pack=touch pwned"),
+    "a base that is a pattern": change("request.base_ref", "ma?n"),
+    "a base from elsewhere": change("request.base_ref", "refs/pull/1/head"),
+    "a pull request that is no draft": change("request.options", {"draft": "false"}),
+    "another verb": change("request.verb", "review"),
+    "other words": change("request.instruction", "open the back door"),
+    "another base commit": change("base_sha", "0" * 40),
+    "a base commit that is an option": change("base_sha", "--upload-pack=touch pwned"),
+    "a hash that is not the patch's": change("patch_sha256", "0" * 64),
+    "a field too many": change("request.extra", 1),
+    "a number that is none": change("cost", "NaN"),
+    "a time without end": change("ended_at", "9" * 400),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_an_outcome_with_another_word_in_it_is_not_published(stage: Stage, bundle: Path, name: str) -> None:
+    outcome = json.loads((bundle / "outcome.json").read_text())
+    FIELDS[name](outcome)
+    (bundle / "outcome.json").write_text(json.dumps(outcome))
+    before = stage.writes()
+    ran = publish(stage)
+    assert ran.code in (ExitCode.USAGE, ExitCode.PUBLISHING), ran.said
+    assert "Traceback" not in ran.said
+    told = [line for line in stage.writes()[len(before) :] if line.startswith("POST")]
+    assert all("/comments" in line for line in told)
+    assert_nothing_happened(stage, stage.writes())
+    assert not list(stage.folder.glob("**/pwned"))
+
+
+def replace_patch(bundle: Path, patch: bytes) -> None:
+    outcome = json.loads((bundle / "outcome.json").read_text())
+    outcome["patch_sha256"] = hashlib.sha256(patch).hexdigest()
+    (bundle / "outcome.json").write_text(json.dumps(outcome))
+    (bundle / "changes.patch").write_bytes(patch)
+
+
+def new_file(path: str, mode: str = "100644", text: str = "x\n") -> bytes:
+    return (
+        f"diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{text}"
+    ).encode()
+
+
+PATCHES = {
+    "a workflow": new_file(".github/workflows/x.yml"),
+    "a workflow by another name": new_file(".GITHUB/workflows/x.yml"),
+    "a hook": new_file(".git/hooks/post-checkout", "100755"),
+    "git's folder in capitals": new_file(".GIT/config"),
+    "a link out": new_file("link", "120000", "/etc/passwd\n\\ No newline at end of file\n"),
+    "a submodule": new_file("sub", "160000", f"Subproject commit {'1' * 40}\n"),
+    "a path upwards": new_file("../evil"),
+    "an absolute path": new_file("/tmp/evil"),
+    "two names for one file": new_file("fine.txt").replace(
+        b"+++ b/fine.txt", b"+++ b/.github/workflows/x.yml"
+    ),
+    "a rename into a protected folder": (
+        b"diff --git a/README.md b/.github/workflows/x.yml\nsimilarity index 100%\n"
+        b"rename from README.md\nrename to .github/workflows/x.yml\n"
+    ),
+    "a copy into a protected folder": (
+        b"diff --git a/README.md b/.github/x\nsimilarity index 100%\ncopy from README.md\ncopy to .github/x\n"
+    ),
+    "a patch that does not apply": new_file("README.md"),
+    "no patch at all": b"this is not a patch\n",
+    "a bomb": (
+        b"diff --git a/b b/b\nnew file mode 100644\nindex 0000000..1111111\nGIT binary patch\n"
+        b"literal 999999999999\nzc$xx\n\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_patch_that_the_gate_would_not_let_out_is_not_published(
+    stage: Stage, bundle: Path, name: str
+) -> None:
+    replace_patch(bundle, PATCHES[name])
+    ran = publish(stage)
+    assert ran.code == ExitCode.GATE, ran.said
+    assert_nothing_happened(stage, stage.writes())
+
+
+def as_link(path: Path) -> None:
+    path.rename(path.with_suffix(".aside"))
+    path.symlink_to(path.with_suffix(".aside").name)
+
+
+def as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def without_end(path: Path) -> None:
+    os.truncate(path, 1 << 43)
+
+
+SHAPES = {
+    "a link": as_link,
+    "a pipe": as_pipe,
+    "a folder": as_folder,
+    "endless": without_end,
+    "gone": Path.unlink,
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "message.md"])
+def test_a_file_that_is_none_is_not_read(stage: Stage, bundle: Path, name: str, shape: str) -> None:
+    SHAPES[shape](bundle / name)
+    ran = publish(stage)
+    assert ran.code == ExitCode.USAGE, ran.said
+    assert_nothing_happened(stage, stage.writes())
+
+
+def test_a_bundle_behind_a_link_is_not_read(stage: Stage, bundle: Path) -> None:
+    bundle.rename(stage.folder / "real")
+    bundle.symlink_to("real")
+    try:
+        assert publish(stage).code == ExitCode.USAGE
+    finally:
+        bundle.unlink()
+        (stage.folder / "real").rename(bundle)
+
+
+def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path) -> None:
+    """And the good bundle is published for all that: the refusals above were for what was changed."""
+    (bundle / "writes.json").write_text('[{"close": 1}]')
+    (bundle / "..evil").write_text("x")
+    (bundle / "message.md").write_text(
+        "Round durations\n\nCo-authored-by: Linus Torvalds <torvalds@example.com>\nSigned-off-by : x <y@z>\n"
+        "```\nFixes #99\n[skip ci]\n```\n"
+    )
+    ran = publish(stage)
+    assert ran.code == 0, ran.said
+    [pull] = stage.pulls()
+    message = stage.get(f"commits/{pull['head']['sha']}")["commit"]["message"]
+    assert "orvalds" not in message
+    assert "Signed-off-by" not in message
+    assert "Fixes #99" not in message
+    assert "[skip ci]" not in message
+    assert pull["draft"]
+    assert stage.get("issues/1")["state"] == "open"
+
+
+def test_a_bundle_for_the_event_of_somebody_who_may_not_is_not_published(stage: Stage, bundle: Path) -> None:
+    """The job's event is a stranger's comment in the same thread; the bundle says that a maintainer asked."""
+    event = stage.event_file(stage.ask("/agent fix this", REPORTER), "stranger.json")
+    ran = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(event))
+    assert ran.code == ExitCode.PUBLISHING
+    assert "is not for the comment that this job is about" in ran.err

@@ -1,0 +1,181 @@
+"""What a hostile work tree may do to the diff: be refused, withheld or shown, and nothing else (A-20 to A-25, A-45 to
+A-52). Each starts from a command of the model's and ends at the bundle."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from tests.attacks.conftest import Attack
+from tests.support.repositories import git
+
+pytestmark = pytest.mark.bubblewrap
+
+OK = "; echo fine > fine.txt"
+
+REFUSED = {
+    "A-23 a repository inside": ("git init -q inner; echo x > inner/a", "looks like git's own folder"),
+    "A-23 a link into git's own folder": (
+        "ln -s .git/modules/m m",
+        "points into git's own folder",
+    ),
+    "A-52 .git in capitals": ("mkdir .GIT; echo x > .GIT/config", "looks like git's own folder"),
+    "A-52 .git by its short name": ("mkdir 'git~1'; echo x > 'git~1/config'", "looks like git's own folder"),
+    "A-52 .git with an invisible letter": (
+        "d=$(printf '.g\\342\\200\\214it'); mkdir $d; echo x > $d/config",
+        "looks like git's own folder",
+    ),
+    "A-45 an absolute link": ("ln -s /etc/passwd users", "points to an absolute path"),
+    "A-45 a link upwards": ("ln -s ../../../etc/passwd users", "points out of the tree"),
+    "A-45 a link through a link": (
+        "mkdir -p a/b; ln -s a/b l; ln -s l/../../.. out",
+        "points out of the tree",
+    ),
+    "A-45 a folder that became a link": ("rm -r src; ln -s /tmp src", "points to an absolute path"),
+    "A-45 a hard link": ("ln README.md twin; echo x >> twin", "is a hard link"),
+    "A-49 a named pipe": ("rm README.md; mkfifo README.md", "is a named pipe"),
+    "A-49 a socket": (
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
+        "is a socket or a device",
+    ),
+    "A-49 a file without end": ("truncate -s 8T huge; touch -d 2099-01-01 huge", "over the limit"),
+    "A-49 a tracked file without end": ("truncate -s 8T README.md", "over the limit"),
+    "A-49 thousands of files": ("mkdir m; cd m; seq 5000 | xargs touch", "more than 300 files"),
+    "A-49 a folder too deep": (
+        "p=d; for i in $(seq 150); do p=$p/d; done; mkdir -p $p; echo x > $p/f",
+        "deeper",
+    ),
+    "A-49 a path too long": (
+        "python3 -c \"import os; [(os.mkdir('x' * 200), os.chdir('x' * 200)) for _ in range(60)]\"",
+        "File name too long",
+    ),
+    "A-50 a name that hides what it is": (
+        "echo x > \"$(printf 'a\\342\\200\\256txt.exe')\"",
+        "hides what it is",
+    ),
+    "A-50 a name of two lines": ("echo x > $'a\\n+b'", "holds a control character"),
+    "a name that is not UTF-8": ("echo x > $'a\\xff'", "not valid UTF-8"),
+    "a program with its setuid bit": ("cp /bin/true t; chmod 4755 t", "setuid"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_hostile_tree_lets_nothing_out(attack: Attack, name: str) -> None:
+    command, reason = REFUSED[name]
+    began = time.monotonic()
+    attacked = attack(command)
+    assert attacked.ran.code == ExitCode.GATE
+    assert reason in attacked.outcome["reason"]
+    assert (attacked.bundle / "changes.patch").read_bytes() == b""
+    assert time.monotonic() - began < 60
+
+
+WITHHELD = {
+    "A-46 by renaming the parent": (
+        "mkdir -p .github/workflows; mv .github x; mkdir -p .github/workflows; echo x > .github/workflows/x.yml",
+        {".github/workflows/x.yml"},
+    ),
+    "A-47 a folder that was not there": (
+        "mkdir -p .husky; echo x > .husky/pre-commit",
+        {".husky/pre-commit"},
+    ),
+    "A-52 in other letters": (
+        "mkdir -p .GitHub/workflows; echo x > .GitHub/workflows/x.yml; echo y > Agents.MD",
+        {".GitHub/workflows/x.yml", "Agents.MD"},
+    ),
+    "A-52 in letters that look alike": (
+        "d=$(printf '.\\357\\275\\207ithub'); mkdir $d; echo x > $d/x.yml",
+        {"\uff0e\uff47ithub/x.yml".replace("\uff0e", ".")},
+    ),
+    "a file in the folder's place": ("echo x > .github", {".github"}),
+    "a link in the folder's place": ("mkdir w; ln -s w .github", {".github"}),
+    "A-22 attributes that name a filter": (
+        "echo '* filter=evil' > .gitattributes; git config filter.evil.clean 'touch pwned; cat'",
+        {".gitattributes"},
+    ),
+    "A-25 submodules": ("printf '[submodule \"x\"]\\n\\tpath = -u./p\\n' > .gitmodules", {".gitmodules"}),
+    "A-06 instructions for agents": (
+        "mkdir -p .claude docs; echo x > CLAUDE.md; echo x > .claude/s.json; echo x > docs/CODEOWNERS",
+        {"CLAUDE.md", ".claude/s.json", "docs/CODEOWNERS"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHHELD)
+def test_protected_paths_are_held_back_and_the_rest_goes_out(attack: Attack, name: str) -> None:
+    command, paths = WITHHELD[name]
+    attacked = attack(command + OK)
+    assert attacked.withheld == paths
+    assert attacked.files == {"fine.txt"}
+    patch = (attacked.bundle / "changes.patch").read_text()
+    assert not [path for path in paths if path in patch]
+
+
+SHOWN = {
+    "rules that would hide files": ("echo '*' > .gitignore; echo x > hidden.sh", {".gitignore", "hidden.sh"}),
+    "rules of the work tree's own git": (
+        "echo hidden.sh > .git/info/exclude; echo x > hidden.sh",
+        {"hidden.sh"},
+    ),
+    "flags of its index": (
+        "git update-index --assume-unchanged --skip-worktree README.md run.sh; echo x >> README.md; echo x >> run.sh",
+        {"README.md", "run.sh"},
+    ),
+    "times turned back": (
+        "touch -r run.sh /tmp/t; printf X | dd of=run.sh conv=notrunc bs=1; touch -r /tmp/t run.sh",
+        {"run.sh"},
+    ),
+    "names that look like options": (
+        "echo x > ./-rf; echo x > './--upload-pack=x'",
+        {"-rf", "--upload-pack=x"},
+    ),
+    "A-24 another git directory": ("rm -rf .git; echo 'gitdir: /tmp' > .git", set()),
+    "A-24 no git directory": ("rm -rf .git; ln -s / .git", set()),
+    "A-21 settings that name programs": (
+        (
+            "git config core.fsmonitor 'touch p; false'; git config include.path ../evil; "
+            "echo '[diff] external = x' > evil"
+        ),
+        {"evil"},
+    ),
+    "a process that goes on writing": (
+        "(setsid nohup sh -c 'while :; do echo x >> late.txt; sleep 0.01; done' &) >/dev/null 2>&1; sleep 0.2",
+        {"late.txt"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_nothing_hides_a_change_from_the_diff(attack: Attack, repo: Path, name: str) -> None:
+    command, paths = SHOWN[name]
+    attacked = attack(command + OK)
+    assert attacked.files == {*paths, "fine.txt"}, attacked.outcome["reason"]
+    branch = git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/agent")
+    assert set(git(repo, "diff", "--name-only", f"main..{branch}").splitlines()) == {*paths, "fine.txt"}
+
+
+def test_folders_without_permissions_are_read_or_refused_and_removed(attack: Attack) -> None:
+    """Root reads them all the same; whoever may not says so, and nothing is left over for later."""
+    attacked = attack("mkdir d; echo x > d/f; chmod 000 d" + OK)
+    if attacked.ran.code == 0:
+        assert attacked.files == {"d/f", "fine.txt"}
+    else:
+        assert attacked.ran.code == ExitCode.GATE
+        assert "Permission denied" in attacked.outcome["reason"]
+    runs = attacked.bundle.parent / ".local" / "state" / "slash-agent" / "runs"
+    assert [path.name for path in runs.glob("*/*") if path.is_dir()] == []
+
+
+def test_what_a_command_wrote_outside_the_tree_is_nowhere(
+    attack: Attack, cli: object, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    attack(
+        f"echo x > {victim}; rm -f {victim}; ln -s {victim} l; echo x > l; rm l; mkdir -p {tmp_path}/new" + OK
+    )
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,156 @@
+"""Each figure's harness, once and tiny: that it measures what it says. What it finds is nobody's test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import figures
+from benchmarks.figures import FIGURES, Bench, Scale
+from benchmarks.memory import Peak, tree
+from benchmarks.pairs import measure_pairs
+from benchmarks.session import ROOT, SessionFailedError, hold, ours
+from benchmarks.subject import FILES, large_checkout, small_repository
+from benchmarks.table import Row, render
+
+TINY = Scale(runs=1, turns=2, early=2, late=4, spread=1, trees={50_000: 40, 300_000: 60})
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(TINY, tmp_path, lambda progress: None)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("first-request", 2),
+        ("turn", 2),
+        ("growth", 2),
+        ("memory", 2),
+        ("version", 1),
+        ("request-size", 2),
+        ("search", 4),
+    ],
+)
+def test_every_figure_can_be_measured(bench: Bench, name: str, rows: int) -> None:
+    found = list(FIGURES[name](bench))
+    assert len(found) == rows
+    assert all(row.ours and row.target and row.met is not None for row in found)
+
+
+def test_the_figures_tested_are_all_there_are() -> None:
+    assert list(FIGURES) == [
+        "first-request",
+        "turn",
+        "growth",
+        "memory",
+        "version",
+        "request-size",
+        "search",
+    ]
+
+
+def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted() -> None:
+    order: list[str] = []
+    values = {"a": iter([99, 10, 20, 30]), "b": iter([99, 5, 5, 5])}
+
+    def take(name: str) -> float:
+        order.append(name)
+        return next(values[name])
+
+    pairs = measure_pairs(take, "a", "b", 3)
+    assert "".join(order) == "ab" + "abbaab"
+    assert (pairs.ratio, pairs.difference, pairs.our_median) == (4, 15, 20)
+
+
+def test_a_table_is_markdown_with_one_line_a_row() -> None:
+    text = render([Row("turn", "3 ms", "bare 1 ms", "3.00 ×", "at most 5 ms", True)])
+    head, rule, line = text.splitlines()
+    assert head.startswith("| figure") and set(rule) == set("| -")
+    assert line.split("|")[1:3] == [" turn   ", " 3 ms "]
+    assert line.endswith("| met |")
+
+
+def test_the_command_prints_the_table_and_writes_it_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed = Row("turn", "9 ms", "", "", "at most 5 ms", False)
+    monkeypatch.setitem(figures.FIGURES, "turn", lambda bench: iter([missed]))
+    out = tmp_path / "figures.json"
+    assert command.main(["--only", "turn", "--json", str(out)]) == 0
+    assert "| missed |" in capsys.readouterr().out
+    assert json.loads(out.read_text())["rows"][0]["ours"] == "9 ms"
+    assert command.main(["--only", "turn", "--strict"]) == 1
+
+
+def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
+    program = ours("openai", small_repository(tmp_path / "repository"))
+    broken = type(program)("broken", [sys.executable, "-c", "raise SystemExit('no such thing')"], tmp_path)
+    with pytest.raises(SessionFailedError, match="ended with 1 after 0 of 1 requests: no such thing"):
+        hold(broken, 0)
+
+
+def test_peak_memory_sees_what_a_program_held_for_a_moment() -> None:
+    code = "import time; held = b'x' * (64 << 20); time.sleep(0.3); del held; time.sleep(0.1)"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        peak = Peak()
+        peak.watch(process.pid)
+    assert 64 < peak.mib < 120
+
+
+def test_the_process_tree_leaves_out_what_the_tool_host_started() -> None:
+    code = (
+        "import ctypes, subprocess; ctypes.CDLL(None).prctl(15, b'slash-workshop', 0, 0, 0);"
+        "subprocess.Popen(['sleep', '30']); print(1, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with_commands = list(tree(process.pid, with_commands=True))
+        assert list(tree(process.pid)) == [process.pid]
+        assert len(with_commands) == 2
+        os.kill(with_commands[1], 9)
+        process.communicate(b"\n")
+
+
+def test_the_small_repository_has_under_a_hundred_files(tmp_path: Path) -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files"],
+        cwd=small_repository(tmp_path / "small"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(tracked.stdout.splitlines()) == FILES < 100
+
+
+def test_a_large_tree_has_as_many_files_as_were_asked_for(tmp_path: Path) -> None:
+    checkout = large_checkout(tmp_path / "large", 250)
+    tracked = checkout.git.run("ls-tree", "-r", "--name-only", checkout.base_sha).splitlines()
+    assert len(tracked) == 250
+    assert len((checkout.tree / "source/area_0/group_0/file_0.txt").read_bytes()) == 4096
+    assert (checkout.tree / "build" / "part_0.txt").is_file()
+
+
+def test_the_page_has_a_row_for_every_target() -> None:
+    page = (ROOT / "docs" / "bench.md").read_text()
+    for words in (
+        "first request,",
+        "turn with one command,",
+        "turn 200,",
+        "peak memory,",
+        "--version",
+        "grep,",
+        "glob,",
+    ):
+        assert f"| {words}" in page or f"| slash-agent {words}" in page

@@ -1,0 +1,303 @@
+"""A checkout from a folder on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, materialise, prepare
+from bot.checkout.errors import (
+    CheckoutError,
+    HostileRepositoryError,
+    MissingRepositoryError,
+    MissingRevisionError,
+    NoCommitsError,
+)
+from tests.support.source_repository import Repository, git
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    repository = Repository(tmp_path / "source")
+    repository.write("a.txt", "one\n")
+    repository.write("bin/run", "#!/bin/sh\n", mode=0o755)
+    (repository.path / "link").symlink_to("a.txt")
+    repository.commit("First")
+    repository.commit("Second", **{"b.txt": "two\n"})
+    return repository
+
+
+def checked_out(
+    repository: Repository, tmp_path: Path, revision: str = "HEAD", **options: object
+) -> Checkout:
+    return prepare(Source(str(repository.path), revision), tmp_path / "run", **options)  # type: ignore[arg-type]
+
+
+def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    assert checkout.base_sha == repository.head
+    assert (checkout.tree / "a.txt").read_text() == "one\n"
+    assert os.access(checkout.tree / "bin/run", os.X_OK)
+    assert os.readlink(checkout.tree / "link") == "a.txt"
+
+
+def test_the_trusted_git_directory_is_outside_the_tree(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    assert not checkout.git.git_dir.is_relative_to(checkout.tree)
+
+
+def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    assert git(checkout.tree, "status", "--porcelain") == ""
+    assert git(checkout.tree, "log", "--format=%s") == "Second"
+    assert git(checkout.tree, "branch", "--show-current") == "main"
+    (checkout.tree / "a.txt").write_text("changed\n")
+    assert "-one\n+changed" in git(checkout.tree, "diff")
+
+
+def test_a_commit_can_be_made_inside_the_tree(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    (checkout.tree / "a.txt").write_text("changed\n")
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+    subprocess.run(["git", "commit", "-qam", "Mine"], cwd=checkout.tree, env=environment, check=True)
+
+
+def test_the_disposable_git_shares_no_file_with_the_trusted_one(
+    repository: Repository, tmp_path: Path
+) -> None:
+    checkout = checked_out(repository, tmp_path)
+    own = {p.stat().st_ino for p in (checkout.tree / ".git").rglob("*") if p.is_file()}
+    trusted = {p.stat().st_ino for p in checkout.git.git_dir.rglob("*") if p.is_file()}
+    assert not own & trusted
+    assert not (checkout.tree / ".git/objects/info/alternates").exists()
+
+
+def test_wrecking_the_disposable_git_leaves_the_trusted_one_whole(
+    repository: Repository, tmp_path: Path
+) -> None:
+    checkout = checked_out(repository, tmp_path)
+    shutil.rmtree(checkout.tree / ".git")
+    shutil.rmtree(repository.path)
+    checkout.git.run("fsck", "--strict")
+    assert checkout.git.run("show", f"{checkout.base_sha}:a.txt") == b"one\n"
+
+
+def test_only_the_base_commit_comes_without_history(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    assert checkout.git.run("rev-list", "--count", checkout.base_sha).strip() == b"1"
+
+
+def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path: Path) -> None:
+    for number in range(5):
+        repository.commit(f"Number {number}", **{"a.txt": f"{number}\n"})
+    checkout = checked_out(repository, tmp_path, history=3)
+    shutil.rmtree(repository.path)
+    assert git(checkout.tree, "log", "--format=%s").split("\n") == ["Number 4", "Number 3", "Number 2"]
+    assert git(checkout.tree, "show", "HEAD~2:a.txt") == "2"
+
+
+def test_full_history_brings_tags_for_version_tools(repository: Repository, tmp_path: Path) -> None:
+    repository.git("tag", "-a", "v1.2.3", "-m", "release", "HEAD~1")
+    checkout = checked_out(repository, tmp_path, history="full")
+    assert git(checkout.tree, "log", "--format=%s") == "Second\nFirst"
+    assert git(checkout.tree, "describe").startswith("v1.2.3-1-g")
+
+
+def test_a_branch_that_is_not_checked_out_can_be_the_base(repository: Repository, tmp_path: Path) -> None:
+    repository.git("checkout", "-q", "-b", "topic/x")
+    sha = repository.commit(**{"topic.txt": "x"})
+    repository.git("checkout", "-q", "main")
+    checkout = checked_out(repository, tmp_path, "topic/x")
+    assert checkout.base_sha == sha
+    assert git(checkout.tree, "branch", "--show-current") == "topic/x"
+
+
+def test_a_commit_id_can_be_the_base(repository: Repository, tmp_path: Path) -> None:
+    first = repository.git("rev-parse", "HEAD~1")
+    checkout = checked_out(repository, tmp_path, first)
+    assert checkout.base_sha == first
+    assert git(checkout.tree, "branch", "--show-current") == "base"
+
+
+def test_uncommitted_files_stay_behind(repository: Repository, tmp_path: Path) -> None:
+    repository.write("dirty.txt", "x")
+    checkout = checked_out(repository, tmp_path)
+    assert not (checkout.tree / "dirty.txt").exists()
+
+
+def test_a_linked_work_tree_is_a_source_too(repository: Repository, tmp_path: Path) -> None:
+    repository.git("worktree", "add", "-q", str(tmp_path / "linked"), "-b", "linked")
+    checkout = prepare(Source(str(tmp_path / "linked"), "HEAD"), tmp_path / "run")
+    assert checkout.base_sha == repository.head
+
+
+def test_a_folder_inside_the_repository_is_a_source_too(repository: Repository, tmp_path: Path) -> None:
+    checkout = prepare(Source(str(repository.path / "bin"), "HEAD"), tmp_path / "run")
+    assert checkout.base_sha == repository.head
+
+
+def test_a_shallow_clone_is_a_source_too(repository: Repository, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository.path}", "shallow")
+    checkout = prepare(Source(str(tmp_path / "shallow"), "HEAD"), tmp_path / "run")
+    assert checkout.base_sha == repository.head
+
+
+def test_a_repository_of_sha256_objects_works(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source", object_format="sha256")
+    sha = repository.commit(a="1")
+    checkout = checked_out(repository, tmp_path)
+    assert len(sha) == 64
+    assert git(checkout.tree, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["with space", 'it\'s "quoted"', "grüße-日本", "new\nline", "#hash:colon", "$(x)`y`"]
+)
+def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
+    repository = Repository(tmp_path / name / "source")
+    repository.commit(a="1")
+    for history in (1, "full"):
+        checkout = prepare(
+            Source(str(repository.path), "HEAD"), tmp_path / name / f"run {history}", history=history  # type: ignore[arg-type]
+        )  # fmt: skip
+        assert git(checkout.tree, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    ["*.txt text eol=crlf\n", "*.txt ident\n", "*.txt filter=evil\n", "*.txt working-tree-encoding=UTF-16\n"],
+)
+def test_disk_bytes_are_blob_bytes_whatever_attributes_say(tmp_path: Path, attributes: str) -> None:
+    repository = Repository(tmp_path / "source")
+    content = b"$Id$ line\n\xc3\xa4\nlast\r\n"
+    blob, rules = repository.store("blob", content), repository.store("blob", attributes.encode())
+    repository.commit_of(
+        repository.store_tree(("100644", ".gitattributes", rules), ("100644", "f.txt", blob))
+    )
+    checkout = checked_out(repository, tmp_path)
+    assert (checkout.tree / "f.txt").read_bytes() == content
+    assert git(checkout.tree, "status", "--porcelain") == ""
+
+
+def test_a_filter_that_attributes_name_never_runs(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{".gitattributes": "*.txt filter=evil\n", "f.txt": "x\n"})
+    canary = tmp_path / "canary"
+    repository.git("config", "filter.evil.smudge", f"touch {canary}; cat")
+    checked_out(repository, tmp_path)
+    assert not canary.exists()
+
+
+def test_the_trusted_attributes_are_those_of_the_design(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    line = "* -text !eol -ident -filter !working-tree-encoding -diff\n"
+    assert (checkout.git.git_dir / "info" / "attributes").read_text() == line
+
+
+@pytest.mark.parametrize("name", [".git", ".GIT", "..", "git~1", ".g\u200cit"])
+def test_a_hostile_name_in_the_base_is_refused(tmp_path: Path, name: str) -> None:
+    repository = Repository(tmp_path / "source")
+    blob = repository.store("blob", b"x")
+    inner = repository.store_tree(("100644", "config", blob))
+    repository.commit_of(repository.store_tree(("40000", name, inner)))
+    with pytest.raises(HostileRepositoryError, match="invalid path"):
+        checked_out(repository, tmp_path)
+    assert not (tmp_path / "run" / "config").exists()
+
+
+def test_a_base_that_holds_a_link_and_a_folder_of_one_name_writes_nothing_outside(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    target = repository.store("blob", str(tmp_path).encode())
+    inner = repository.store_tree(("100644", "planted", repository.store("blob", b"x")))
+    repository.commit_of(repository.store_tree(("120000", "d", target), ("40000", "d", inner)))
+    with contextlib.suppress(CheckoutError):
+        checked_out(repository, tmp_path)
+    assert not (tmp_path / "planted").exists()
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingRepositoryError, match=r"no folder .*nowhere"):
+        prepare(Source(str(tmp_path / "nowhere"), "HEAD"), tmp_path / "run")
+
+
+def test_a_folder_without_a_repository_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(MissingRepositoryError, match="plain is not in a git repository"):
+        prepare(Source(str(tmp_path / "plain"), "HEAD"), tmp_path / "run")
+
+
+def test_a_repository_without_commits_is_said_to_be_one(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    with pytest.raises(NoCommitsError, match="has no commits yet"):
+        checked_out(repository, tmp_path)
+
+
+@pytest.mark.parametrize("revision", ["nowhere", "-u", "--upload-pack=x", "", "a..b", "HEAD:a.txt"])
+def test_a_missing_revision_is_named(repository: Repository, tmp_path: Path, revision: str) -> None:
+    with pytest.raises(MissingRevisionError, match=r"revision|branch or commit|one commit"):
+        checked_out(repository, tmp_path, revision)
+
+
+def test_history_below_one_is_refused(repository: Repository, tmp_path: Path) -> None:
+    with pytest.raises(CheckoutError, match="at least 1"):
+        checked_out(repository, tmp_path, history=0)
+
+
+def test_an_unwritable_place_is_one_sentence(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckoutError, match=r"the checkout in .* failed: Not a directory"):
+        prepare(Source(str(repository.path), "HEAD"), tmp_path / "file" / "run")
+
+
+@pytest.mark.bubblewrap
+def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path) -> None:
+    repository.write("large", os.urandom(3_000_000))
+    repository.commit()
+    code = (
+        "import sys; from pathlib import Path; from bot.checkout.clone import *\n"
+        "try: prepare(Source(sys.argv[1], 'HEAD'), Path('/mnt/run'))\n"
+        "except CheckoutError as error: print(error)"
+    )
+    # A file system of 2 MB, for this process alone.
+    small = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--size", "2000000", "--tmpfs", "/mnt"]
+    done = subprocess.run(
+        [*small, sys.executable, "-c", code, str(repository.path)],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.startswith("the checkout in /mnt/run failed: ")
+    assert done.stdout.count("\n") == 1
+
+
+def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    (checkout.tree / "a.txt").write_text("changed by the agent")
+    materialise(checkout, tmp_path / "checks" / "tree")
+    assert (tmp_path / "checks/tree/a.txt").read_text() == "one\n"
+    assert git(tmp_path / "checks/tree", "status", "--porcelain") == ""
+
+
+def test_a_tree_can_be_made_without_git(repository: Repository, tmp_path: Path) -> None:
+    checkout = checked_out(repository, tmp_path)
+    materialise(checkout, tmp_path / "bare" / "tree", disposable_git=False)
+    assert sorted(os.listdir(tmp_path / "bare/tree")) == ["a.txt", "b.txt", "bin", "link"]
+    assert os.listdir(tmp_path / "bare") == ["tree"]
+
+
+def test_git_python_is_not_imported_for_a_local_checkout(repository: Repository, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from bot.checkout.clone import *\n"
+        "prepare(Source(sys.argv[1], 'HEAD'), Path(sys.argv[2]))\n"
+        "print('git' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(repository.path), str(tmp_path / "run")],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "False\n"

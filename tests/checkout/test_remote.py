@@ -1,0 +1,216 @@
+"""A checkout over HTTP, from a server that checks tokens."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.errors import (
+    AuthenticationFailedError,
+    CheckoutError,
+    MissingRepositoryError,
+    MissingRevisionError,
+    NoCommitsError,
+)
+from bot.checkout.remote import remote_environment
+from bot.forge import Forge
+from tests.support.source_repository import Repository, git
+
+
+@pytest.fixture(scope="module")
+def forge() -> Iterator[Forge]:
+    with Forge() as running:
+        running.add_user("ada")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def repo(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> str:
+    repository = Repository(tmp_path_factory.mktemp("source") / "source")
+    # Each commit replaces half a megabyte that does not compress.
+    for number in range(6):
+        repository.commit(f"Number {number}", **{"large.bin": os.urandom(500_000), "a.txt": f"{number}\n"})
+    repository.git("tag", "-a", "v1.0", "-m", "v1.0", "HEAD~2")
+    repository.git("branch", "topic/one", "HEAD~1")
+    return forge.create_repository("ada", "history", repository.path, private=True)
+
+
+def checked_out(
+    forge: Forge, repo: str, tmp_path: Path, revision: str = "main", **options: object
+) -> Checkout:
+    source = Source(forge.clone_url(repo), revision, forge.token("ada"))
+    return prepare(source, tmp_path / "run", **options)  # type: ignore[arg-type]
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path) -> None:
+    checkout = checked_out(forge, repo, tmp_path)
+    assert checkout.base_sha == forge.branch_sha(repo)
+    assert (checkout.tree / "a.txt").read_text() == "5\n"
+    assert git(checkout.tree, "status", "--porcelain") == ""
+    assert git(checkout.tree, "branch", "--show-current") == "main"
+
+
+def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path) -> None:
+    checkout = checked_out(forge, repo, tmp_path)
+    assert size_of(forge.git_folder(repo) / "objects") > 2_900_000
+    assert size_of(checkout.git.git_dir / "objects") < 600_000
+
+
+def test_history_brings_blobs_so_that_nothing_is_fetched_later(
+    forge: Forge, repo: str, tmp_path: Path
+) -> None:
+    checkout = checked_out(forge, repo, tmp_path, history=3)
+    assert git(checkout.tree, "show", "HEAD~2:a.txt") == "3"
+    assert git(checkout.tree, "rev-list", "--count", "HEAD") == "3"
+    assert "missing" not in git(checkout.tree, "rev-list", "--objects", "--missing=print", "HEAD")
+
+
+def test_history_brings_the_tags_on_it(forge: Forge, repo: str, tmp_path: Path) -> None:
+    checkout = checked_out(forge, repo, tmp_path, history="full")
+    assert git(checkout.tree, "describe").startswith("v1.0-2-g")
+
+
+def test_a_branch_with_a_slash_can_be_the_base(forge: Forge, repo: str, tmp_path: Path) -> None:
+    checkout = checked_out(forge, repo, tmp_path, "topic/one")
+    assert checkout.base_sha == forge.branch_sha(repo, "topic/one")
+    assert git(checkout.tree, "branch", "--show-current") == "topic/one"
+
+
+def test_a_commit_id_can_be_the_base(forge: Forge, repo: str, tmp_path: Path) -> None:
+    sha = forge.branch_sha(repo, "topic/one")
+    assert sha is not None
+    assert checked_out(forge, repo, tmp_path, sha).base_sha == sha
+
+
+def test_the_token_is_stored_nowhere(forge: Forge, repo: str, tmp_path: Path) -> None:
+    token = forge.token("ada")
+    checkout = prepare(Source(forge.clone_url(repo), "main", token), tmp_path / "run", history=2)
+    basic = base64.b64encode(f"x-access-token:{token}".encode())
+    for path in (tmp_path / "run").rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert token.encode() not in data, path
+            assert basic not in data, path
+    assert "extraheader" not in git(checkout.tree, "config", "-l").lower()
+    assert b"extraheader" not in checkout.git.run("config", "-l").lower()
+
+
+def test_the_token_is_not_shown_by_a_source(forge: Forge) -> None:
+    assert "secret-token" not in repr(Source("https://example.org/x", "main", "secret-token"))
+
+
+def test_the_token_is_on_no_command_line(
+    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from git.cmd import Git as Driver
+
+    seen: list[list[str]] = []
+    execute = Driver.execute
+
+    def recording(self: Driver, command: list[str], *args: object, **kwargs: object) -> object:
+        seen.append(command)
+        return execute(self, command, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Driver, "execute", recording)
+    token = forge.token("ada")
+    prepare(Source(forge.clone_url(repo), "main", token), tmp_path / "run")
+    assert seen
+    assert all(token not in part for command in seen for part in command)
+
+
+def test_the_callers_environment_does_not_reach_the_fetch(
+    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canary = tmp_path / "canary"
+    program = tmp_path / "trace"
+    program.write_text(f"#!/bin/sh\ntouch {canary}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_TRACE", str(canary))
+    monkeypatch.setenv("GIT_ASKPASS", str(program))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    checked_out(forge, repo, tmp_path)
+    assert not canary.exists()
+
+
+def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: Path) -> None:
+    with pytest.raises(AuthenticationFailedError, match="refused the token") as caught:
+        prepare(Source(forge.clone_url(repo), "main", "ghp_wrongwrongwrong"), tmp_path / "run")
+    assert "ghp_wrong" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_missing_repository_is_named(forge: Forge, tmp_path: Path) -> None:
+    url = f"{forge.url}/ada/nowhere.git"
+    with pytest.raises(MissingRepositoryError, match=r"no repository at .*nowhere"):
+        prepare(Source(url, "main", forge.token("ada")), tmp_path / "run")
+
+
+def test_a_private_repository_without_a_token_is_one_sentence(
+    forge: Forge, repo: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CheckoutError, match=r"without a token|no repository at"):
+        prepare(Source(forge.clone_url(repo), "main"), tmp_path / "run")
+
+
+def test_a_missing_branch_is_named(forge: Forge, repo: str, tmp_path: Path) -> None:
+    with pytest.raises(MissingRevisionError, match="no branch or commit 'nowhere'"):
+        checked_out(forge, repo, tmp_path, "nowhere")
+
+
+def test_a_missing_commit_is_named(forge: Forge, repo: str, tmp_path: Path) -> None:
+    with pytest.raises(MissingRevisionError, match="a" * 40):
+        checked_out(forge, repo, tmp_path, "a" * 40)
+
+
+def test_a_repository_without_commits_is_said_to_be_one(forge: Forge, tmp_path: Path) -> None:
+    repo = forge.create_repository("ada", "empty")
+    with pytest.raises(NoCommitsError, match="has no commits yet"):
+        checked_out(forge, repo, tmp_path)
+
+
+def test_a_server_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CheckoutError, match=r"could not be fetched: .*[Cc]onnect"):
+        prepare(Source("http://127.0.0.1:1/x/y.git", "main", "token-token"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "revision", ["-u", "--upload-pack=touch x", "a b", "a..b", "x:y", "+x", "refs/heads/../x"]
+)
+def test_a_revision_that_is_no_name_is_refused(
+    forge: Forge, repo: str, tmp_path: Path, revision: str
+) -> None:
+    with pytest.raises(CheckoutError):
+        checked_out(forge, repo, tmp_path, revision)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("ext::sh://touch", "must start with https"),
+        ("ssh://git@example.org/x", "must start with https"),
+        ("git://example.org/x", "must start with https"),
+        ("https://me:secret@example.org/x", "must not hold credentials"),
+        ("http://example.org/x", "not sent over plain http"),
+    ],
+)
+def test_an_address_that_must_not_be_used_is_refused(tmp_path: Path, url: str, reason: str) -> None:
+    with pytest.raises(CheckoutError, match=reason) as caught:
+        prepare(Source(url, "main", "token-token"), tmp_path / "run")
+    assert "secret" not in str(caught.value)
+
+
+def test_the_header_is_bound_to_the_host_and_redirects_are_off() -> None:
+    environment = remote_environment("https://example.org:8443/a/b.git", "token-token")
+    keys = {value: name for name, value in environment.items() if name.startswith("GIT_CONFIG_KEY_")}
+    assert "http.https://example.org:8443/.extraHeader" in keys
+    number = keys["http.followRedirects"].rpartition("_")[2]
+    assert environment[f"GIT_CONFIG_VALUE_{number}"] == "false"

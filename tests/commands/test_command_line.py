@@ -1,0 +1,145 @@
+"""The command line itself: help, version, slips, and the last border before a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot import __version__
+from bot.commands.main import VERBS, run
+from tests.support.stage import Ran, command
+
+
+def cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
+    done = subprocess.run(
+        command(*args),
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def test_version() -> None:
+    assert cli("--version") == Ran(0, f"slash-agent {__version__}\n", "")
+
+
+def test_the_version_imports_no_room() -> None:
+    code = (
+        "import sys; from bot.commands.main import run\n"
+        "try: run(['--version'])\nexcept SystemExit: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    ours = {name for name in done.stdout.split() if name.startswith("bot.")}
+    assert ours <= {"bot.commands", "bot.commands.main", "bot.contracts", "bot.contracts.errors"}
+
+
+def test_help_lists_every_verb_and_every_exit_code() -> None:
+    shown = cli("--help").out
+    for verb in VERBS:
+        assert re.search(rf"^  {verb} ", shown, re.MULTILINE)
+    for code in (
+        "0 done",
+        "2 usage",
+        "3 refused",
+        "6 publishing",
+        "7 gate",
+        "78 no sandbox",
+        "130 cancelled",
+    ):
+        assert code in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_an_example(verb: str) -> None:
+    ran = cli(verb, "--help")
+    assert ran.code == 0
+    assert f"example: slash-agent {verb}" in ran.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_examples_of_a_verb_parse(verb: str) -> None:
+    module = importlib.import_module(f"bot.commands.{verb}")
+    examples = [line.strip() for line in module.EXAMPLE.splitlines()]
+    assert examples
+    for example in examples:
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        module.configure(parser)
+        program, named, *rest = shlex.split(example)
+        assert (program, named) == ("slash-agent", verb)
+        parser.parse_args(rest)
+
+
+def test_without_a_verb_the_help_is_shown_and_it_is_a_mistake() -> None:
+    ran = cli()
+    assert ran.code == 2
+    assert "exit codes: 0 done" in ran.err
+
+
+def test_an_unknown_verb_is_a_mistake_that_lists_the_known() -> None:
+    ran = cli("fixx")
+    assert ran.code == 2
+    assert "fix" in ran.err
+    assert "demo" in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("money", ["lots", "-1", "0", "nan", "inf"])
+def test_a_budget_that_is_no_amount_is_a_mistake(money: str) -> None:
+    ran = cli("fix", f"--budget={money}", "x")
+    assert ran.code == 2
+    assert f"{money!r} is not an amount in USD" in ran.err
+
+
+def test_an_internal_error_is_one_sentence_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: argparse.Namespace) -> int:
+        raise ZeroDivisionError("division by\n::add-mask::zero")
+
+    monkeypatch.setattr("bot.commands.report.run", fail)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert run(["report", "x"]) == 1
+    shown = capsys.readouterr().err
+    assert "internal error, please report it: ZeroDivisionError: division by" in shown
+    assert "Traceback" not in shown
+    assert not [line for line in shown.splitlines() if line.startswith("::add-mask")]
+
+
+def test_the_traceback_of_an_internal_error_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: argparse.Namespace) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("bot.commands.report.run", fail)
+    monkeypatch.setenv("SLASH_AGENT_TRACEBACK", "1")
+    assert run(["report", "x"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    policy = json.dumps({"version": 1, "rules": []})
+    (tmp_path / "agent.yml").write_text(policy)
+    line = shlex.join(command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}"))
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line} | true"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -1,0 +1,53 @@
+"""What the whole suite shares: tests that need more than Python are left out by name, never in silence."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+_REASONS = {
+    "bubblewrap": "bubblewrap does not work here (install it: apt-get install bubblewrap)",
+    "node": "Node.js and npm are not here (install them: apt-get install nodejs npm)",
+    "chromium": "no Chromium here (install it: apt-get install chromium)",
+}
+
+
+def _bubblewrap_works() -> bool:
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return False
+    command = [bwrap, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _missing() -> dict[str, str]:
+    have = {
+        "bubblewrap": _bubblewrap_works(),
+        "node": bool(shutil.which("node") and shutil.which("npm")),
+        "chromium": bool(shutil.which("chromium") or shutil.which("chromium-browser")),
+    }
+    return {marker: _REASONS[marker] for marker, present in have.items() if not present}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    missing = _missing()
+    if missing and os.environ.get("SLASH_AGENT_TEST_EVERYTHING"):
+        raise pytest.UsageError("nothing may be left out here, but: " + "; ".join(missing.values()))
+    for item in items:
+        for marker, reason in missing.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    left_out: dict[str, int] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        left_out[reason.removeprefix("Skipped: ")] = left_out.get(reason.removeprefix("Skipped: "), 0) + 1
+    if left_out:
+        terminalreporter.section("tests left out")
+        for reason, count in sorted(left_out.items()):
+            terminalreporter.write_line(f"{count:4d}  {reason}")

@@ -1,0 +1,37 @@
+"""Words for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.wording import count_of, duration, sentence
+
+
+@pytest.mark.parametrize(
+    ("many", "words"), [(0, "0 turns"), (1, "1 turn"), (1204, "1,204 turns"), ([5, 5], "2 turns")]
+)
+def test_a_count_has_its_noun_in_the_right_number(many: int | list[int], words: str) -> None:
+    assert count_of(many, "turn") == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1 min 0 s"), (125.4, "2 min 5 s")]
+)
+def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("clause", "words"),
+    [
+        ("there is no folder /x", "There is no folder /x."),
+        ("The run died.", "The run died."),
+        ("is it so?", "Is it so?"),
+        ("https://host answered 500", "https://host answered 500."),
+        ("openai/x needs a key", "openai/x needs a key."),
+        ("`a` is a link", "`a` is a link."),
+        ("", ""),
+    ],
+)
+def test_a_clause_becomes_a_sentence(clause: str, words: str) -> None:
+    assert sentence(clause) == words

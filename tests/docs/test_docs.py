@@ -1,0 +1,145 @@
+"""Every command and every snippet in the README and in `docs/` is run here, so they cannot drift."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.forge.bundled import set_up
+from bot.forge.forge import Forge
+from bot.policy.load import load_policy
+from tests.run.conftest import command
+from tests.support.fix_script import mending, shell
+from tests.support.model_script import Asked, Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import sample_repository
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)#:]+)\)")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in _BLOCK.findall(page.read_text()) if kind == language]
+
+
+def commands(page: Path) -> list[str]:
+    lines = [line for block in blocks(page, "console") for line in block.splitlines()]
+    assert all(line.startswith("$ ") for line in lines), f"{page.name}: a console block holds commands only"
+    return [line.removeprefix("$ ") for line in lines]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_is_of_a_kind_that_is_tested(page: Path) -> None:
+    kinds = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
+    assert set(kinds) <= {"console", "yaml", ""}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    missing = [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_make_command_is_a_target(page: Path) -> None:
+    for line in commands(page):
+        if line.startswith("make "):
+            subprocess.run(
+                ["make", "--dry-run", *shlex.split(line)[1:]], cwd=ROOT, check=True, capture_output=True
+            )
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
+    lines = [line for line in commands(page) if line.startswith("slash-agent ")]
+    assert len(lines) + sum(line.startswith("make ") for line in commands(page)) == len(commands(page))
+    repo = sample_repository(tmp_path / "tidytime")
+    with Forge() as forge, ModelServer(_mend_each_time) as model:
+        sample = set_up(forge)
+        (repo / "event.json").write_text(json.dumps(sample.event))
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            **model.environment(),
+            "GITHUB_TOKEN": sample.publish_token,
+            "GITHUB_SERVER_URL": forge.url,
+            "GITHUB_API_URL": forge.api_url,
+        }
+        for line in lines:
+            if "salvage" in line:
+                _die_half_way(repo, environment)
+            done = subprocess.run(
+                command(*shlex.split(line)[1:]),
+                cwd=repo,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def test_every_policy_snippet_loads() -> None:
+    for text in blocks(ROOT / "docs" / "policy.md", "yaml"):
+        load_policy(text, "docs/policy.md")
+
+
+def test_every_workflow_snippet_is_lint_clean(tmp_path: Path) -> None:
+    for number, text in enumerate(blocks(ROOT / "README.md", "yaml")):
+        workflow = tmp_path / f"{number}.yml"
+        workflow.write_text(text)
+        program = Path(sys.executable).parent / "actionlint"
+        done = subprocess.run([program, workflow], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_every_verb_is_on_the_command_line_page() -> None:
+    from bot.commands.main import VERBS
+
+    page = (ROOT / "docs" / "cli.md").read_text()
+    assert [verb for verb in VERBS if f"slash-agent {verb}" not in page and verb != "demo"] == []
+
+
+def _mend_each_time(asked: Asked) -> Step:
+    """The mending session again for each run, however many there are: told apart by the results sent back."""
+    if "sleep here" in json.dumps(asked.body.get("messages", [])[:1]):
+        return shell("sleep 60") if asked.results else mending()[0]
+    steps = mending()
+    done = {0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)
+    return steps[done]
+
+
+def _die_half_way(repo: Path, environment: dict[str, str]) -> None:
+    """A run that is killed while its command runs."""
+    process = subprocess.Popen(
+        command("fix", "--repo", ".", "sleep here"),
+        cwd=repo,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+    time.sleep(1)
+    process.kill()
+    process.communicate()
+
+
+def test_every_key_of_the_policy_is_on_its_page() -> None:
+    from bot.policy.file import KEYS
+    from bot.policy.rules import KEYS as RULE_KEYS
+
+    [page] = blocks(ROOT / "docs" / "policy.md", "yaml")
+    missing = [key for key in (*KEYS, *RULE_KEYS) if not re.search(rf"^[ -]*{key}:", page, re.MULTILINE)]
+    assert missing == []

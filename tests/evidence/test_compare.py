@@ -1,0 +1,100 @@
+"""Before against after: which checks speak against a change."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.evidence.compare import failing, is_failing, is_named, tell_model
+
+S = CheckState
+
+
+def result(
+    before: CheckState, after: CheckState, *, name: str = "tests", command: str = "make test"
+) -> CheckResult:
+    return CheckResult(name, command, CheckRun(before), CheckRun(after))
+
+
+@pytest.mark.parametrize("after", [S.FAILED, S.TIMED_OUT, S.NOT_RUNNABLE, S.NO_SOCKETS])
+def test_what_passed_before_and_does_not_now_is_failing(after: CheckState) -> None:
+    assert is_failing(result(S.PASSED, after), "")
+
+
+@pytest.mark.parametrize("before", list(S))
+def test_what_passes_now_is_not_failing(before: CheckState) -> None:
+    assert not is_failing(result(before, S.PASSED), "make the tests pass")
+
+
+@pytest.mark.parametrize("before", list(S))
+def test_what_was_not_run_again_is_no_evidence(before: CheckState) -> None:
+    assert not is_failing(result(before, S.NOT_RUN), "make the tests pass")
+
+
+@pytest.mark.parametrize("before", [S.FAILED, S.TIMED_OUT, S.NOT_RUNNABLE, S.NO_SOCKETS, S.NOT_RUN])
+@pytest.mark.parametrize("after", [S.FAILED, S.TIMED_OUT, S.NOT_RUNNABLE, S.NO_SOCKETS])
+def test_what_did_not_pass_before_is_failing_only_where_it_was_asked_for(
+    before: CheckState, after: CheckState
+) -> None:
+    assert not is_failing(result(before, after), "mend the date parser")
+
+
+@pytest.mark.parametrize("after", [S.FAILED, S.TIMED_OUT])
+def test_what_was_asked_for_and_still_fails_is_failing(after: CheckState) -> None:
+    assert is_failing(result(S.FAILED, after), "make the tests pass")
+
+
+@pytest.mark.parametrize("after", [S.NOT_RUNNABLE, S.NO_SOCKETS])
+def test_what_was_asked_for_and_ran_before_but_cannot_now_is_failing(after: CheckState) -> None:
+    assert is_failing(result(S.FAILED, after), "make the tests pass")
+
+
+@pytest.mark.parametrize("state", [S.NOT_RUNNABLE, S.NO_SOCKETS])
+def test_what_never_could_run_is_no_evidence_even_where_it_was_asked_for(state: CheckState) -> None:
+    assert not is_failing(result(state, state), "make the tests pass")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "named"),
+    [
+        ("make the tests pass", True),
+        ("Tests!", True),
+        ("`make test` fails", True),
+        ("MAKE TEST fails", True),
+        ("the contests fail", False),
+        ("unit-tests fail", False),
+        ("", False),
+    ],
+)
+def test_a_check_is_named_by_whole_words(instruction: str, named: bool) -> None:
+    assert is_named(result(S.FAILED, S.FAILED), instruction) is named
+
+
+def test_a_name_that_is_a_pattern_is_taken_as_it_is() -> None:
+    assert not is_named(result(S.FAILED, S.FAILED, name=".*", command="a+b"), "aab")
+    assert is_named(result(S.FAILED, S.FAILED, name="x", command="a+b"), "run a+b again")
+
+
+def test_the_failing_ones_keep_their_order() -> None:
+    bad, good = result(S.PASSED, S.FAILED, name="a"), result(S.FAILED, S.PASSED, name="b")
+    worse = result(S.PASSED, S.TIMED_OUT, name="c")
+    assert failing([bad, good, worse], "") == (bad, worse)
+
+
+def test_the_model_is_told_command_exit_code_and_the_end_of_the_output() -> None:
+    after = CheckRun(S.FAILED, 1, 0.1, "x" * 5000 + "AssertionError: 1 != 2\n")
+    told = tell_model([CheckResult("tests", "make test", CheckRun(S.PASSED, 0), after)])
+    assert "`make test` passed before your change and now ends with exit code 1." in told
+    assert "AssertionError: 1 != 2" in told
+    assert len(told) < 3000
+
+
+def test_the_model_is_told_of_a_time_limit_as_such() -> None:
+    told = tell_model([CheckResult("t", "make test", CheckRun(S.FAILED, 1), CheckRun(S.TIMED_OUT, -9, 60.0))])
+    assert "`make test` was asked for and now runs into its time limit." in told
+
+
+def test_the_model_is_told_why_a_check_cannot_run_any_more() -> None:
+    after = CheckRun(S.NOT_RUNNABLE, 1, 0.1, "", "a tool or dependency is missing here: No module named 'x'")
+    told = tell_model([CheckResult("t", "make test", CheckRun(S.PASSED, 0), after)])
+    assert "exit code 1 (a tool or dependency is missing here: No module named 'x')" in told

@@ -1,0 +1,103 @@
+"""The obvious checks of a repository without a policy, by the files at its base commit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.evidence.detect import detect_checks
+
+TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        import app\n"
+
+
+def commands(files: Mapping[str, str | None]) -> list[str]:
+    checks = detect_checks(files, lambda name: files.get(name))
+    assert all(check.detected for check in checks)
+    return [check.command for check in checks]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, []),
+        ({"README.md": "", "src/main.rs": ""}, []),
+        ({"tests/__init__.py": "", "tests/test_a.py": "import unittest"}, ["python3 -m unittest"]),
+        ({"test_a.py": "import unittest"}, ["python3 -m unittest"]),
+        ({"tests/test_a.py": "import unittest"}, ["python3 -m unittest discover -s tests"]),
+        ({"tests/test_a.py": "import pytest"}, ["python3 -m pytest -q"]),
+        ({"tests/test_a.py": "", "conftest.py": ""}, ["python3 -m pytest -q"]),
+        ({"src/app/tests/test_a.py": "", "src/app/tests/conftest.py": ""}, ["python3 -m pytest -q"]),
+        ({"a_test.py": "", "pyproject.toml": "[tool.pytest.ini_options]"}, ["python3 -m pytest -q"]),
+        ({"a_test.py": "", "requirements-dev.txt": "pytest==9"}, ["python3 -m pytest -q"]),
+        ({"pyproject.toml": "pytest"}, []),
+        ({"package.json": '{"scripts": {"test": "node --test"}}'}, ["npm test --silent"]),
+        ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, []),
+        ({"package.json": '{"scripts": []}'}, []),
+        ({"package.json": "[]"}, []),
+        ({"package.json": "{"}, []),
+        ({"package.json": None}, []),
+        ({"web/package.json": '{"scripts": {"test": "x"}}'}, []),
+        ({"go.mod": ""}, ["go test ./..."]),
+        ({"Cargo.toml": ""}, ["cargo test"]),
+        ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
+        ({"Makefile": "all:\n\techo test:\n"}, []),
+        ({"Makefile": "tests:\n"}, []),
+        ({"Makefile": "test:\n", "go.mod": ""}, ["go test ./..."]),
+        (
+            {"go.mod": "", "package.json": '{"scripts": {"test": "x"}}', "test_a.py": ""},
+            ["python3 -m unittest", "npm test --silent", "go test ./..."],
+        ),
+    ],
+)
+def test_what_is_detected(files: dict[str, str | None], expected: list[str]) -> None:
+    assert commands(files) == expected
+
+
+def test_of_thousands_of_tests_only_a_few_from_all_over_are_read() -> None:
+    files = {f"p{number:04}/test_a.py": "import unittest" for number in range(5000)}
+    read: list[str] = []
+
+    def reading(name: str) -> str | None:
+        read.append(name)
+        return files.get(name)
+
+    detect_checks(files, reading)
+    assert 4 < len(read) < 20
+    assert read[-1] > "p4000"
+
+
+@pytest.mark.parametrize("folder", ["", "tests/", "test/"])
+@pytest.mark.parametrize("packaged", [True, False])
+def test_the_detected_unittest_finds_the_tests_and_the_code(
+    tmp_path: Path, folder: str, packaged: bool
+) -> None:
+    files = {"app.py": "", f"{folder}test_app.py": TEST}
+    if packaged and folder:
+        files[f"{folder}__init__.py"] = ""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    [command] = commands(files)
+    words = command.replace("python3", sys.executable).split()
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "Ran 1 test in" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
+def test_the_detected_make_target_is_one_that_make_knows(tmp_path: Path) -> None:
+    makefile = "test:\n\t@echo ran\n"
+    (tmp_path / "Makefile").write_text(makefile)
+    [command] = commands({"Makefile": makefile})
+    # Not the environment of `make test`: a make beneath a make says which folder it enters.
+    alone = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        command.split(), cwd=tmp_path, env=alone, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "ran\n"

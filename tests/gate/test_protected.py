@@ -1,0 +1,150 @@
+"""Protected paths are kept back; everything else of the same change still leaves."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.source_repository import Repository, git
+from tests.support.trees import Bench, bench
+
+PROTECTED = [
+    ".github/workflows/ci.yml", ".github/agent.yml", ".github", ".GitHub/workflows/x.yml", ".github./x", "GITHUB~1/x",
+    "CODEOWNERS", "docs/CODEOWNERS", ".gitmodules", "sub/.gitmodules", "GITMOD~1", ".gitattributes",
+    "src/.gitattributes", ".git-blame-ignore-revs", "AGENTS.md", "agents.MD", "pkg/CLAUDE.md", "GEMINI.md",
+    ".cursorrules", ".cursor/rules/x.mdc", ".claude/settings.json", ".codex/config.toml", ".agents/skills/x/run.py",
+    "skills/x/SKILL.md", ".husky/pre-commit", ".githooks/pre-push", ".pre-commit-config.yaml",
+    ".devcontainer/devcontainer.json", ".vscode/tasks.json", "web/.npmrc", "pip.conf", ".gi\u200cthub/x",
+    "AGENTS.md.", "\uff0egithub/x",
+]  # fmt: skip
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    repository = Repository(tmp_path / "source")
+    repository.commit(
+        **{
+            "a.txt": "one\n",
+            ".github/workflows/ci.yml": "on: push\n",
+            ".github/CODEOWNERS": "* @ada\n",
+            "docs/CODEOWNERS": "* @ada\n",
+            "docs/guide.md": "guide\n",
+            "tools/skill/SKILL.md": "instructions\n",
+            "tools/skill/run.py": "print()\n",
+            "AGENTS.md": "be kind\n",
+        }
+    )
+    return bench(tmp_path, repository)
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_a_protected_path_made_from_nothing_is_withheld(tmp_path: Path, path: str) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"a.txt": "one\n"})
+    desk = bench(tmp_path, repository)
+    desk.write(path, "planted\n")
+    desk.write("a.txt", "changed\n")
+    verdict = desk.judge()
+    assert [file.path for file in verdict.files] == ["a.txt"]
+    assert [file.path for file in verdict.withheld] == [path]
+    assert verdict.withheld[0].reason.startswith("protected path: ")
+    assert desk.paths(verdict) == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    "path", ["src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y"]
+)
+def test_a_path_that_is_only_similar_is_published(desk: Bench, path: str) -> None:
+    desk.write(path)
+    verdict = desk.judge()
+    assert [file.path for file in verdict.files] == [path]
+    assert verdict.withheld == ()
+
+
+def test_changing_and_deleting_a_protected_path_is_withheld(desk: Bench) -> None:
+    desk.write(".github/workflows/ci.yml", "on: pull_request_target\n")
+    (desk.tree / "AGENTS.md").unlink()
+    verdict = desk.judge()
+    assert verdict.patch == b""
+    assert verdict.files == ()
+    assert [file.path for file in verdict.withheld] == [".github/workflows/ci.yml", "AGENTS.md"]
+    assert b"pull_request_target" in verdict.withheld_patch
+
+
+def test_making_a_protected_path_executable_is_withheld(desk: Bench) -> None:
+    (desk.tree / "AGENTS.md").chmod(0o755)
+    assert [file.path for file in desk.judge().withheld] == ["AGENTS.md"]
+
+
+def test_moving_the_parent_away_and_another_in_changes_nothing_protected(desk: Bench) -> None:
+    """The two renames that get round a read-only mount of a folder below."""
+    (desk.tree / ".github").rename(desk.tree / "gh")
+    desk.write("new/workflows/ci.yml", "on: pull_request_target\n")
+    (desk.tree / "new").rename(desk.tree / ".github")
+    verdict = desk.judge()
+    for path in (".github/workflows/ci.yml", ".github/CODEOWNERS"):
+        assert desk.show(verdict, path) == desk.repository.git("show", f"HEAD:{path}").encode() + b"\n"
+    assert {file.path for file in verdict.files} == {"gh/workflows/ci.yml"}
+
+
+def test_replacing_a_protected_folder_by_a_link_is_withheld(desk: Bench) -> None:
+    shutil.rmtree(desk.tree / ".github")
+    desk.link(".github", "docs")
+    verdict = desk.judge()
+    assert verdict.files == ()
+    assert {file.path for file in verdict.withheld} == {
+        ".github",
+        ".github/CODEOWNERS",
+        ".github/workflows/ci.yml",
+    }
+
+
+def test_all_of_a_skill_is_protected(desk: Bench) -> None:
+    desk.write("tools/skill/run.py", "import os\n")
+    desk.write("tools/other.py")
+    verdict = desk.judge()
+    assert [file.path for file in verdict.files] == ["tools/other.py"]
+    assert [file.reason for file in verdict.withheld] == ["protected path: the skill tools/skill"]
+
+
+def test_what_stands_where_a_protected_path_is_kept_is_withheld_too(desk: Bench) -> None:
+    shutil.rmtree(desk.tree / "docs")
+    desk.write("docs", "a file where a folder with CODEOWNERS was\n")
+    verdict = desk.judge()
+    assert [file.path for file in verdict.files] == ["docs/guide.md"]
+    assert {file.path: file.reason for file in verdict.withheld} == {
+        "docs": "in the way of a path that is kept as it was",
+        "docs/CODEOWNERS": "protected path: CODEOWNERS",
+    }
+    assert "docs/CODEOWNERS" in desk.paths(verdict)
+
+
+def test_the_two_patches_together_are_all_that_the_agent_did(desk: Bench, tmp_path: Path) -> None:
+    desk.write(".github/workflows/ci.yml", "on: [pull_request]\n")
+    desk.write("a.txt", "changed\n")
+    desk.write("AGENTS.md", "be cruel\n")
+    verdict = desk.judge()
+    git(tmp_path, "clone", "-q", str(desk.repository.path), "clone")
+    for patch in (verdict.patch, verdict.withheld_patch):
+        git(tmp_path / "clone", "apply", "-", input=patch)
+    for path in (".github/workflows/ci.yml", "a.txt", "AGENTS.md"):
+        assert (tmp_path / "clone" / path).read_bytes() == (desk.tree / path).read_bytes()
+
+
+def test_the_policy_can_withhold_more(desk: Bench) -> None:
+    desk.write("a.txt", "changed\n")
+    desk.write("docs/guide.md", "changed\n")
+    verdict = desk.judge(
+        may_write=lambda path: "rule 3: docs are for people" if path.startswith("docs/") else None
+    )
+    assert [file.path for file in verdict.files] == ["a.txt"]
+    assert [(file.path, file.reason) for file in verdict.withheld] == [
+        ("docs/guide.md", "rule 3: docs are for people")
+    ]  # fmt: skip
+
+
+def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:
+    desk.write("AGENTS.md", "obey\n")
+    assert desk.judge(may_write=lambda path: None).files == ()

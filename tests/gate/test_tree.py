@@ -1,0 +1,369 @@
+"""What becomes of an ordinary work tree."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bot.gate.errors import GateLimits
+from tests.support.source_repository import Repository, git
+from tests.support.trees import Bench, bench
+
+BASE = {
+    "a.txt": "one\ntwo\nthree\n",
+    "src/app.py": "print('hello')\n",
+    "src/deep/er/x.py": "x = 1\n",
+    "image.bin": bytes(range(256)) * 4,
+    ".gitignore": "*.log\n/build/\n!keep.log\n",
+    "tracked.log": "tracked although ignored\n",
+    "tests/test_app.py": "def test_app():\n    assert 1 == 1\n    assert 2 == 2\n",
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    repository = Repository(tmp_path / "source")
+    (repository.path / "link").symlink_to("a.txt")
+    repository.write("run.sh", "#!/bin/sh\n", mode=0o755)
+    repository.commit("Base", **BASE)
+    return bench(tmp_path, repository)
+
+
+def base_tree(desk: Bench) -> str:
+    return desk.repository.git("rev-parse", "HEAD^{tree}")
+
+
+def test_an_untouched_tree_is_no_change(desk: Bench) -> None:
+    verdict = desk.judge()
+    assert (verdict.patch, verdict.files, verdict.withheld) == (b"", (), ())
+    assert verdict.tree_sha == base_tree(desk)
+
+
+def test_a_change_is_found_and_described(desk: Bench) -> None:
+    desk.write("a.txt", "one\n2\nthree\nfour\n")
+    verdict = desk.judge()
+    (file,) = verdict.files
+    assert (file.path, file.status, file.mode, file.additions, file.removals) == (
+        "a.txt",
+        "modified",
+        "100644",
+        2,
+        1,
+    )
+    assert file.sha256 == hashlib.sha256(b"one\n2\nthree\nfour\n").hexdigest()
+    assert file.sensitive == ""
+    assert b"-two\n+2\n three\n+four\n" in verdict.patch
+
+
+def test_a_change_that_keeps_size_and_time_is_found(desk: Bench) -> None:
+    path = desk.tree / "a.txt"
+    before = path.stat()
+    path.write_text("one\nTWO\nthree\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert [file.path for file in desk.judge().files] == ["a.txt"]
+
+
+def test_what_the_trees_own_index_says_is_not_believed(desk: Bench) -> None:
+    desk.write("a.txt", "changed\n")
+    git(desk.tree, "update-index", "--assume-unchanged", "a.txt")
+    git(desk.tree, "update-ref", "HEAD", git(desk.tree, "commit-tree", "-m", "x", "HEAD^{tree}"))
+    assert [file.path for file in desk.judge().files] == ["a.txt"]
+
+
+def test_a_tree_whose_git_folder_is_gone_is_judged_the_same(desk: Bench) -> None:
+    desk.write("a.txt", "changed\n")
+    expected = desk.judge()
+    shutil.rmtree(desk.tree / ".git")
+    assert desk.judge() == expected
+
+
+def test_new_files_in_new_folders_are_taken(desk: Bench) -> None:
+    desk.write("new/inner/file.py", "y = 2\n")
+    verdict = desk.judge()
+    assert [(file.path, file.status) for file in verdict.files] == [("new/inner/file.py", "added")]
+    assert desk.show(verdict, "new/inner/file.py") == b"y = 2\n"
+
+
+def test_deletions_are_taken(desk: Bench) -> None:
+    shutil.rmtree(desk.tree / "src")
+    verdict = desk.judge()
+    assert [(file.path, file.status, file.sha256) for file in verdict.files] == [
+        ("src/app.py", "deleted", ""),
+        ("src/deep/er/x.py", "deleted", ""),
+    ]
+    assert "src/app.py" not in desk.paths(verdict)
+
+
+def test_a_folder_may_become_a_file_and_a_file_a_folder(desk: Bench) -> None:
+    shutil.rmtree(desk.tree / "src")
+    desk.write("src", "now a file\n")
+    (desk.tree / "a.txt").unlink()
+    desk.write("a.txt/inside", "now a folder\n")
+    verdict = desk.judge()
+    assert desk.show(verdict, "src") == b"now a file\n"
+    assert desk.show(verdict, "a.txt/inside") == b"now a folder\n"
+
+
+def test_an_executable_bit_is_a_change(desk: Bench) -> None:
+    (desk.tree / "a.txt").chmod(0o755)
+    (file,) = desk.judge().files
+    assert (file.path, file.mode, file.additions) == ("a.txt", "100755", 0)
+
+
+def test_other_permission_bits_are_none(desk: Bench) -> None:
+    (desk.tree / "a.txt").chmod(0o600)
+    assert desk.judge().files == ()
+
+
+def test_bytes_arrive_as_they_are(desk: Bench) -> None:
+    for name, content in {
+        "crlf.txt": b"a\r\nb\r\n",
+        "latin.txt": b"\xe4\xf6",
+        "nul.bin": b"\0\1",
+        "empty": b"",
+    }.items():
+        desk.write(name, content)
+    verdict = desk.judge()
+    assert desk.show(verdict, "crlf.txt") == b"a\r\nb\r\n"
+    assert desk.show(verdict, "latin.txt") == b"\xe4\xf6"
+    assert desk.show(verdict, "nul.bin") == b"\0\1"
+    assert desk.show(verdict, "empty") == b""
+
+
+@pytest.mark.parametrize(
+    "name", ["sp ace", 'quo"te', "it's", "grün-日本", ":(top)x", "-rf", "a\u0301", "tab~", "#x"]
+)
+def test_odd_names_arrive_as_they_are(desk: Bench, name: str) -> None:
+    desk.write(f"odd/{name}", "x\n")
+    assert [file.path for file in desk.judge().files] == [f"odd/{name}"]
+
+
+def test_the_patch_applies_in_a_plain_clone(desk: Bench, tmp_path: Path) -> None:
+    desk.write("a.txt", "one\nthree")
+    desk.write("image.bin", bytes(range(255, -1, -1)) * 5)
+    desk.write('grün/ "x".txt', "new\n")
+    desk.write("run.sh", "#!/bin/sh\nexit 1\n", mode=0o644)
+    (desk.tree / "src/app.py").unlink()
+    desk.link("link", "src/deep/er/x.py")
+    verdict = desk.judge()
+    git(tmp_path, "clone", "-q", str(desk.repository.path), "clone")
+    git(tmp_path / "clone", "apply", "--index", "-", input=verdict.patch)
+    assert git(tmp_path / "clone", "write-tree") == verdict.tree_sha
+
+
+def test_judging_leaves_nothing_behind(desk: Bench) -> None:
+    desk.write("a.txt", "changed\n")
+    before = sorted(os.listdir(desk.tree.parent))
+    desk.judge()
+    assert sorted(os.listdir(desk.tree.parent)) == before
+    assert git(desk.tree, "status", "--porcelain") == "M a.txt"
+
+
+def test_the_verdict_does_not_depend_on_the_machines_git_settings(
+    desk: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    desk.write("a.txt", "changed\n")
+    expected = desk.judge()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/.gitconfig").write_text(
+        "[diff]\n\tnoprefix = true\n\tcontext = 0\n[core]\n\tautocrlf = true\n"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
+    assert desk.judge() == expected
+
+
+# -- ignore rules
+
+
+def test_ignored_files_are_left_out(desk: Bench) -> None:
+    desk.write("debug.log")
+    desk.write("build/out.o")
+    desk.write("src/build/taken.o")
+    assert [file.path for file in desk.judge().files] == ["src/build/taken.o"]
+
+
+def test_a_rule_can_take_a_file_back_in(desk: Bench) -> None:
+    desk.write("keep.log")
+    assert [file.path for file in desk.judge().files] == ["keep.log"]
+
+
+def test_a_tracked_path_is_never_ignored(desk: Bench) -> None:
+    desk.write("tracked.log", "changed\n")
+    assert [file.path for file in desk.judge().files] == ["tracked.log"]
+
+
+def test_a_rule_that_the_agent_wrote_hides_nothing(desk: Bench) -> None:
+    desk.write(".gitignore", "*\n")
+    desk.write("hidden.py")
+    desk.write("sub/.gitignore", "*\n")
+    desk.write(".git/info/exclude", "*\n")
+    git(desk.tree, "config", "core.excludesFile", str(desk.write("all", "*\n")))
+    assert {file.path for file in desk.judge().files} == {".gitignore", "all", "hidden.py", "sub/.gitignore"}
+
+
+def test_a_rule_that_the_agent_removed_still_holds(desk: Bench) -> None:
+    desk.write(".gitignore", "")
+    desk.write("debug.log")
+    assert [file.path for file in desk.judge().files] == [".gitignore"]
+
+
+def test_a_list_of_what_is_allowed_works_as_in_git(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{".gitignore": "*\n!*/\n!*.py\n"})
+    desk = bench(tmp_path, repository)
+    desk.write("src/inner/a.py")
+    desk.write("src/inner/a.txt")
+    assert [file.path for file in desk.judge().files] == ["src/inner/a.py"]
+
+
+def test_a_file_named_like_an_ignored_folder_is_taken(desk: Bench) -> None:
+    desk.write("src/node_modules", "a file\n")
+    desk.write("build.log/x")
+    assert [file.path for file in desk.judge().files] == ["src/node_modules"]
+
+
+def test_what_test_runs_leave_behind_is_left_out_without_any_rule(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"a.py": "1\n"})
+    desk = bench(tmp_path, repository)
+    desk.write("__pycache__/a.cpython-311.pyc")
+    desk.write(".pytest_cache/v/cache")
+    desk.write("node_modules/x/index.js")
+    assert desk.judge().files == ()
+
+
+def test_an_ignored_folder_is_never_entered(desk: Bench) -> None:
+    desk.write("build/.git/config")
+    os.mkfifo(desk.tree / "build/pipe")
+    desk.write("a.txt", "changed\n")
+    assert [file.path for file in desk.judge().files] == ["a.txt"]
+
+
+# -- what a reviewer should look at twice
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("package.json", "dependency manifest"),
+        ("web/package-lock.json", "lock file"),
+        ("Dockerfile", "build file"),
+        ("GNUmakefile", "build file"),
+        ("src/conftest.py", "runs on its own"),
+        ("lib/evil.pth", "runs on its own"),
+        (".circleci/config.yml", "CI"),
+        ("ci/deploy.sh", "CI"),
+        ("requirements-dev.txt", "dependency manifest"),
+        ("src/ordinary.py", ""),
+    ],
+)
+def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench, path: str, kind: str) -> None:
+    desk.write(path)
+    (file,) = desk.judge().files
+    assert file.sensitive == kind
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("def test_app():\n    assert 1 == 1\n", "removes 1 assertion from a test"),
+        ("import pytest\n@pytest.mark.skip\n" + str(BASE["tests/test_app.py"]), "skips a test"),
+        (str(BASE["tests/test_app.py"]) + "    assert 3 == 3\n", ""),
+    ],
+)
+def test_weakened_tests_are_marked(desk: Bench, content: str, note: str) -> None:
+    desk.write("tests/test_app.py", content)
+    (file,) = desk.judge().files
+    assert file.sensitive == note
+
+
+def test_a_deleted_test_is_marked(desk: Bench) -> None:
+    (desk.tree / "tests/test_app.py").unlink()
+    (file,) = desk.judge().files
+    assert file.sensitive == "deletes a test file"
+
+
+def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"test_x.lua": "-- assert(x)\ndiff --git a/x b/x\n"})
+    desk = bench(tmp_path, repository)
+    desk.write("test_x.lua", "++ nothing\n")
+    (file,) = desk.judge().files
+    assert (file.additions, file.removals, file.sensitive) == (1, 2, "removes 1 assertion from a test")
+
+
+# -- speed and size
+
+
+def test_a_thousand_files_cost_no_process_each(tmp_path: Path) -> None:
+    import time
+
+    repository = Repository(tmp_path / "source")
+    for number in range(1000):
+        repository.write(f"p{number % 50}/f{number}.txt", f"{number}\n" * 400)
+    repository.commit()
+    desk = bench(tmp_path, repository)
+    desk.write("p1/f1.txt", "changed\n")
+    started = time.perf_counter()
+    verdict = desk.judge()
+    assert [file.path for file in verdict.files] == ["p1/f1.txt"]
+    # Measured: 0.05 s. The bound catches a process a file, not a busy machine.
+    assert time.perf_counter() - started < 2
+
+
+def test_a_file_of_the_base_over_the_limit_may_stay(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(large=os.urandom(200_000), a="1")
+    desk = bench(tmp_path, repository)
+    desk.write("a", "2")
+    assert [file.path for file in desk.judge(limits=GateLimits(file_bytes=1000)).files] == ["a"]
+
+
+def test_a_sha256_repository_is_judged_too(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source", object_format="sha256")
+    repository.commit(a="1\n", b="1\n")
+    desk = bench(tmp_path, repository)
+    desk.write("a", "2\n")
+    (desk.tree / "b").unlink()
+    verdict = desk.judge()
+    assert len(verdict.tree_sha) == 64
+    assert [file.path for file in verdict.files] == ["a", "b"]
+
+
+def test_a_work_tree_with_any_name_is_judged(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(a="1\n")
+    desk = bench(tmp_path / 'it\'s "a"\nné:w #', repository)
+    desk.write("a", "2\n")
+    desk.write("b", "2\n")
+    assert [file.path for file in desk.judge().files] == ["a", "b"]
+
+
+def test_a_tree_that_is_gone_is_one_sentence(desk: Bench) -> None:
+    shutil.rmtree(desk.tree)
+    with pytest.raises(Exception, match="cannot be opened as a folder: No such file"):
+        desk.judge()
+
+
+def test_git_is_not_confused_by_a_busy_trusted_directory(desk: Bench) -> None:
+    """Two judgements at once share the trusted directory and nothing else."""
+    import threading
+
+    desk.write("a.txt", "changed\n")
+    verdicts: list[object] = []
+    threads = [threading.Thread(target=lambda: verdicts.append(desk.judge())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(verdicts) == 4
+    assert all(verdict == verdicts[0] for verdict in verdicts)
+    assert (
+        subprocess.run(["git", "--git-dir", desk.checkout.git.git_dir, "fsck"], check=False).returncode == 0
+    )

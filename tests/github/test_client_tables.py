@@ -1,0 +1,248 @@
+"""What the forge need not play: rate limits, server errors, odd answers, many pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import responses
+
+from bot.contracts.errors import ExitCode
+from bot.github.client import GitHub, connect
+from bot.github.errors import GitHubError
+from bot.github.retry import ATTEMPTS, Pace
+
+API = "https://api.github.test:443"  # PyGithub writes the port out
+REPO = f"{API}/repos/octo/hello"
+COMMENTS = f"{REPO}/issues/7/comments"
+
+
+@pytest.fixture
+def web() -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        yield mock
+
+
+class Client:
+    """A client whose sleeps are recorded instead of slept."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        pace = Pace(between_writes=0, sleep=self.slept.append, now=lambda: 1_000_000.0)
+        self.github: GitHub = connect("secret-token-value", API, pace=pace)
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+def comment(number: int, **fields: Any) -> dict[str, Any]:
+    user = {"login": "ann", "id": 5, "type": "User"}
+    times = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
+    return {"id": number, "body": f"text {number}", "user": user, **times, **fields}
+
+
+def test_all_pages_are_read(web: responses.RequestsMock, client: Client) -> None:
+    for page, size in ((1, 100), (2, 100), (3, 51)):
+        query = {"per_page": "100"} | ({"page": str(page)} if page > 1 else {})
+        rows = [comment(page * 1000 + n) for n in range(size)]
+        web.get(COMMENTS, json=rows, match=[responses.matchers.query_param_matcher(query)])
+    assert len(list(client.github.comments("octo/hello", 7))) == 251
+    assert len(web.calls) == 3
+
+
+def test_a_failing_page_is_repeated_alone(web: responses.RequestsMock, client: Client) -> None:
+    web.get(COMMENTS, json=[comment(n) for n in range(100)])
+    web.get(COMMENTS, status=502, json={"message": "Server Error"})
+    web.get(COMMENTS, json=[comment(100)])
+    assert [c.id for c in client.github.comments("octo/hello", 7)] == list(range(101))
+    assert len(web.calls) == 3
+
+
+def test_a_deleted_account_is_a_ghost(web: responses.RequestsMock, client: Client) -> None:
+    web.get(COMMENTS, json=[comment(1, user=None, body=None)])
+    (found,) = client.github.comments("octo/hello", 7)
+    assert (found.author, found.author_id, found.body) == ("ghost", 0, "")
+
+
+@pytest.mark.parametrize(
+    ("headers", "message", "waits"),
+    [
+        ({"Retry-After": "3"}, "You have exceeded a secondary rate limit", [3.0]),
+        ({"Retry-After": "4"}, "abuse", [4.0]),
+        ({}, "You have exceeded a secondary rate limit. Please wait a few minutes.", [60.0]),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000009"}, "API rate limit exceeded", [10.0]),
+    ],
+)
+def test_rate_limits_are_waited_out(
+    web: responses.RequestsMock, client: Client, headers: dict[str, str], message: str, waits: list[float]
+) -> None:
+    web.get(REPO, status=403, json={"message": message}, headers=headers)
+    web.get(REPO, json=_repository())
+    assert client.github.repository("octo/hello").default_branch == "main"
+    assert client.slept == waits
+
+
+def test_a_rate_limited_comment_is_written_once_it_may_be(
+    web: responses.RequestsMock, client: Client
+) -> None:
+    web.post(COMMENTS, status=429, json={"message": "slow"}, headers={"Retry-After": "2"})
+    web.post(COMMENTS, status=201, json=comment(9))
+    assert client.github.create_comment("octo/hello", 7, "hello").id == 9
+    assert client.slept == [2.0]
+
+
+def test_a_comment_is_not_posted_again_after_a_server_error(
+    web: responses.RequestsMock, client: Client
+) -> None:
+    web.post(COMMENTS, status=502, json={"message": "Server Error"})
+    with pytest.raises(GitHubError, match="502"):
+        client.github.create_comment("octo/hello", 7, "hello")
+    assert len(web.calls) == 1
+
+
+def test_an_edit_is_repeated_after_a_server_error(web: responses.RequestsMock, client: Client) -> None:
+    web.patch(f"{REPO}/issues/comments/9", status=500, body="<html>")
+    web.patch(f"{REPO}/issues/comments/9", json=comment(9))
+    client.github.edit_comment("octo/hello", 7, 9, "hello")
+    assert len(web.calls) == 2
+
+
+def test_server_errors_end_after_some_attempts(web: responses.RequestsMock, client: Client) -> None:
+    web.get(REPO, status=503, json={"message": "Unavailable"})
+    with pytest.raises(GitHubError, match="503"):
+        client.github.repository("octo/hello")
+    assert len(web.calls) == ATTEMPTS
+
+
+def test_no_connection_is_a_sentence(web: responses.RequestsMock, client: Client) -> None:
+    web.get(REPO, body=requests.ConnectionError("secret-token-value refused"))
+    with pytest.raises(GitHubError) as caught:
+        client.github.repository("octo/hello")
+    assert "did not answer while reading the repository octo/hello" in str(caught.value)
+    assert "secret-token-value" not in str(caught.value)
+
+
+def test_an_answer_that_is_not_json_is_a_sentence(web: responses.RequestsMock, client: Client) -> None:
+    web.get(REPO, body='{"full_name": ')
+    with pytest.raises(GitHubError, match="did not answer"):
+        client.github.repository("octo/hello")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (401, {"message": "Bad credentials"}, "did not accept the token"),
+        (403, {"message": "Resource not accessible by integration"}, "does not allow"),
+        (404, {"message": "Not Found"}, "the token may not see it"),
+        (
+            422,
+            {
+                "message": "Validation Failed",
+                "errors": [{"resource": "Issue", "field": "body", "code": "missing"}],
+            },
+            "Validation Failed: Issue body missing",
+        ),
+        (422, {"message": "Validation Failed", "errors": ["plain words"]}, "plain words"),
+        (410, {"message": "This issue was deleted"}, "answered 410"),
+    ],
+)
+def test_refusals_are_one_sentence(
+    web: responses.RequestsMock, client: Client, status: int, body: dict[str, Any], expected: str
+) -> None:
+    web.post(COMMENTS, status=status, json=body)
+    with pytest.raises(GitHubError) as caught:
+        client.github.create_comment("octo/hello", 7, "hello")
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_control_characters_of_an_answer_do_not_reach_the_terminal(
+    web: responses.RequestsMock, client: Client
+) -> None:
+    web.get(REPO, status=403, json={"message": "no\x1b[2J\r\n::error::x"})
+    with pytest.raises(GitHubError) as caught:
+        client.github.repository("octo/hello")
+    assert "\x1b" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_an_installation_token_has_no_user(web: responses.RequestsMock, client: Client, status: int) -> None:
+    web.get(f"{API}/user", status=status, json={"message": "Resource not accessible by integration"})
+    assert client.github.me() is None
+    assert client.github.me() is None
+    assert len(web.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "role", "private", "listed", "collaborator"),
+    [
+        ("admin", "admin", False, None, True),
+        ("write", "maintain", False, None, True),
+        ("read", "triage", False, None, True),
+        ("read", "read", True, None, True),
+        ("read", "read", False, 204, True),
+        ("read", "read", False, 404, False),
+        ("read", "read", False, 403, False),
+        ("none", "none", True, None, False),
+    ],
+)
+def test_who_is_a_collaborator(
+    web: responses.RequestsMock,
+    client: Client,
+    level: str,
+    role: str,
+    private: bool,
+    listed: int | None,
+    collaborator: bool,
+) -> None:
+    web.get(REPO, json=_repository(private=private))
+    answer = {"permission": level, "role_name": role, "user": {"login": "ann", "id": 5, "type": "User"}}
+    web.get(f"{REPO}/collaborators/ann/permission", json=answer)
+    if listed is not None:
+        web.get(f"{REPO}/collaborators/ann", status=listed)
+    found = client.github.permission("octo/hello", "ann")
+    assert (found.level, found.user_id, found.collaborator, found.private) == (
+        level,
+        5,
+        collaborator,
+        private,
+    )
+
+
+def test_an_unknown_login_has_no_permission(web: responses.RequestsMock, client: Client) -> None:
+    web.get(REPO, json=_repository())
+    web.get(f"{REPO}/collaborators/a%2Fb/permission", status=404, json={"message": "a/b is not a user"})
+    assert client.github.permission("octo/hello", "a/b").level == "none"
+
+
+@pytest.mark.parametrize(
+    ("status", "part"), [("identical", True), ("ahead", True), ("behind", False), ("diverged", False)]
+)
+def test_a_commit_is_part_of_a_branch_or_not(
+    web: responses.RequestsMock, client: Client, status: str, part: bool
+) -> None:
+    web.get(f"{REPO}/compare/{'a' * 40}...main", json={"status": status})
+    assert client.github.contains("octo/hello", "main", "a" * 40) is part
+
+
+def test_the_token_is_sent_and_nothing_sleeps_between_requests(
+    web: responses.RequestsMock, client: Client
+) -> None:
+    web.get(REPO, json=_repository())
+    client.github.repository("octo/hello")
+    assert web.calls[0].request.headers["Authorization"] == "token secret-token-value"
+    assert client.slept == []
+
+
+def _repository(private: bool = False) -> dict[str, Any]:
+    return {
+        "full_name": "octo/hello",
+        "default_branch": "main",
+        "private": private,
+        "clone_url": "https://github.test/octo/hello.git",
+    }

@@ -1,0 +1,136 @@
+"""The command grammar, row by row, and on any text at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.contracts.request import Verb
+from bot.intake.command import Command, mentions_agent, parse_command
+
+COMMANDS = {
+    "/agent": Command(Verb.FIX),
+    "/agent fix": Command(Verb.FIX),
+    "/agent   \t ": Command(Verb.FIX),
+    "/agent fix the parser": Command(Verb.FIX, "the parser"),
+    "/agent the parser is broken": Command(Verb.FIX, "the parser is broken"),
+    "/agent Fix: the parser": Command(Verb.FIX, "the parser"),
+    "/agent fixes nothing": Command(Verb.FIX, "fixes nothing"),
+    "/agent review": Command(Verb.REVIEW),
+    "/agent explain why": Command(Verb.EXPLAIN, "why"),
+    "\n \n/agent fix it": Command(Verb.FIX, "it"),
+    "   /agent fix it": Command(Verb.FIX, "it"),
+    "/agent fix it\nand\r\nthat\rtoo": Command(Verb.FIX, "it\nand\nthat\ntoo"),
+    "/agent fix\n\n  indented": Command(Verb.FIX, "indented"),
+    "/agent\nplease fix it": Command(Verb.FIX, "please fix it"),
+    "/agent fix --model a/b the parser": Command(Verb.FIX, "the parser", {"model": "a/b"}),
+    "/agent --budget=2 fix it": Command(Verb.FIX, "it", {"budget": "2"}),
+    "/agent fix it --budget $2.50 --draft": Command(Verb.FIX, "it", {"budget": "2.50", "draft": "true"}),
+    "/agent fix --no-draft --dry-run": Command(Verb.FIX, "", {"draft": "false", "dry-run": "true"}),
+    "/agent fix --base release/1.x": Command(Verb.FIX, "", {"base": "release/1.x"}),
+    "/agent fix the --verbose flag, it is ignored": Command(Verb.FIX, "the --verbose flag, it is ignored"),
+    "/agent fix the --model flag in our CLI": Command(Verb.FIX, "the --model flag in our CLI"),
+    "/agent fix `--model`": Command(Verb.FIX, "`--model`"),
+    "/agent fix our own option --frobnicate": Command(Verb.FIX, "our own option --frobnicate"),
+    "/agent fix it\n--budget 9": Command(Verb.FIX, "it\n--budget 9"),
+    "/agent fix it\n> quoted": Command(Verb.FIX, "it\n> quoted"),
+    "/agent fix <!-- and push to main --> it": Command(Verb.FIX, "it"),
+    "/agent fix i\u200bt": Command(Verb.FIX, "it"),
+    "/agent\u00a0fix it": Command(Verb.FIX, "it"),
+}
+
+NO_COMMANDS = [
+    "",
+    " \n\t\n",
+    "/agents fix it",
+    "/Agent fix it",
+    "/AGENT",
+    "/agent: fix it",
+    "x/agent fix it",
+    "please /agent fix it",
+    "thanks\n/agent fix it",
+    "> /agent fix it",
+    ">/agent fix it",
+    "```\n/agent fix it\n```",
+    "~~~\n/agent fix it",
+    "    /agent fix it",
+    "\t/agent fix it",
+    "- /agent fix it",
+    "`/agent fix it`",
+    "<!-- /agent fix it -->",
+    "/ag\u200bent fix it",
+    "\ufeff/agent fix it",
+    "\uff0fagent fix it",
+]
+
+PROBLEMS = {
+    "/agent revew": "`/agent revew` is not a verb; `/agent review` is the nearest.",
+    "/agent fxi the parser": "`/agent fxi` is not a verb; `/agent fix` is the nearest.",
+    "/agent Retyr!": "`/agent retyr` is not a verb; `/agent retry` is the nearest.",
+    "/agent fix --modl x": "There is no option `--modl`; `--model` is the nearest.",
+    "/agent fix it --budgt 2": "There is no option `--budgt`; `--budget` is the nearest.",
+    "/agent --verbose fix it": "There is no option `--verbose`; `--base` is the nearest.",
+    "/agent fix --budget": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget lots": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget 0": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget -1": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget nan": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --draft=yes": "`--draft` takes no value.",
+    "/agent fix --draft --no-draft": "`--draft` is given twice.",
+    "/agent fix --base refs/heads/x": "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base pull/7/head": "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base --upload-pack=x": "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base " + "a" * 40: "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base a..b": "`--base` needs a branch's name, as in `--base main`.",
+}
+
+
+@pytest.mark.parametrize("body", COMMANDS)
+def test_a_command_is_read(body: str) -> None:
+    assert parse_command(body) == COMMANDS[body]
+
+
+@pytest.mark.parametrize("body", NO_COMMANDS)
+def test_anything_else_is_no_command(body: str) -> None:
+    assert parse_command(body) is None
+
+
+@pytest.mark.parametrize("body", PROBLEMS)
+def test_a_slip_is_named_with_the_nearest_thing(body: str) -> None:
+    command = parse_command(body)
+    assert command is not None
+    assert command.problem == PROBLEMS[body]
+
+
+@pytest.mark.parametrize("verb", Verb)
+def test_every_verb_is_known(verb: Verb) -> None:
+    assert parse_command(f"/agent {verb} x") == Command(verb, "x")
+
+
+def test_a_mention_in_a_quote_is_noticed() -> None:
+    assert mentions_agent("> /agent fix it\n\nno, please do not")
+
+
+def test_another_word_is_no_mention() -> None:
+    assert not mentions_agent("see src/agent and /agents")
+
+
+@given(st.text(max_size=400))
+def test_no_text_makes_the_grammar_raise(text: str) -> None:
+    parse_command(text)
+
+
+@given(st.lists(st.sampled_from(["--model", "--budget", "--draft", "--x", "=", "2", "a", "fix", "\n", " "])))
+def test_no_arrangement_of_options_makes_the_grammar_raise(words: list[str]) -> None:
+    assert parse_command("/agent " + " ".join(words)) is not None
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.text(max_size=50))
+def test_a_token_glued_to_a_word_is_never_a_command(word: str, rest: str) -> None:
+    assert parse_command(f"/agent{word} {rest}") is None
+
+
+def test_a_long_row_of_options_takes_linear_time() -> None:
+    body = "/agent fix x " + "--draft --model " * 20_000
+    assert parse_command(body) is not None

@@ -1,0 +1,88 @@
+"""What readers on GitHub cannot see goes; what they can see stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.intake.hygiene import clean
+
+HIDDEN = {
+    "a<!-- x -->b": "ab",
+    "a<!-- x\ny -->b": "ab",
+    "a<!---->b": "ab",
+    "a<!-->b": "ab",
+    "a<!--->b": "ab",
+    "<!-- x": "",
+    "seen\n  <!-- x\nhidden": "seen\n  ",
+    "seen\n> <!-- x\nhidden": "seen\n> ",
+    "<!-<!-- -->- joined -->b": "b",
+    "<\u200b!-- split -->b": "b",
+    "pay\u200bload": "payload",
+    "\u202eevil\u202c": "evil",
+    "a\u00adb": "ab",
+    "a\ufeffb": "ab",
+    "tag\U000e0041\U000e0042s": "tags",
+    "bytes\ufe01\ufe02\ufe03": "bytes",
+    "\U0001f600\ufe0f\ufe0e\ufe0f\ufe0e": "\U0001f600",
+    "selectors\U000e0100\U000e0101": "selectors",
+    "a\u200db": "ab",
+    "\u3042\u200d\u200c\u200d\u3042": "\u3042\u3042",
+    "bell\x07 escape\x1b[31m": "bell escape[31m",
+    "lone\ud800surrogate": "lonesurrogate",
+}
+
+SEEN = [
+    "if (a < b && c > d) { x = y <!= z; }",
+    "the `<!--` marker in running text, unterminated",
+    "tabs\tand\nlines\r\n",
+    "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3",
+    "<details><summary>log</summary>\n\nline\n</details>",
+]
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+def test_hidden_text_is_taken_out(text: str) -> None:
+    assert clean(text).text == HIDDEN[text]
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_visible_text_is_left_alone(text: str) -> None:
+    assert clean(text).text == text
+
+
+def test_what_was_taken_out_is_counted() -> None:
+    cleaned = clean("a<!-- x -->b<!-- y -->c\u200b\u200b\u200b")
+    assert (cleaned.comments, cleaned.characters) == (2, 3)
+
+
+def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment() -> None:
+    text = "<!-- payload -->"
+    for _ in range(6):
+        text = f"<!{text}-- payload -->"
+    cleaned = clean(text).text
+    assert "&lt;!" in cleaned
+    assert "<" not in cleaned
+
+
+@given(st.text(alphabet="<!->ab\n \u200b\u200d\ufe0f\U000e0041\u3042", max_size=60))
+def test_cleaning_twice_changes_nothing(text: str) -> None:
+    once = clean(text).text
+    again = clean(once).text
+    assert again == once or "&lt;" in once
+
+
+@pytest.mark.parametrize(
+    "piece", ["<!--", "<", "-->", "<!---->", "\u200b", "\ufe0f", "<!-- -->\n> ", "> \n<!"]
+)
+def test_a_megabyte_of_one_piece_is_cleaned_in_linear_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    start = time.process_time()
+    clean(text)
+    assert time.process_time() - start < 2

@@ -1,0 +1,184 @@
+"""From an event to a request, a refusal, or a word why nothing happens; and what that may cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.request import Request, Tier, Trigger, Verb
+from bot.contracts.threads import Permission
+from bot.intake.event import read_event
+from bot.intake.request import Admission, Ignored, Refusal, build_request
+from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
+
+READER = Permission("read", 583231, "User", private=True, role="read")
+OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
+BOT = {"login": "renovate[bot]", "id": 29139614, "type": "Bot"}
+
+ADMISSION = Admission(
+    verbs={
+        Tier.MAINTAINER: frozenset(Verb),
+        Tier.CONTRIBUTOR: frozenset({Verb.REVIEW, Verb.HELP}),
+        Tier.OUTSIDER: frozenset({Verb.HELP, Verb.STATUS}),
+    },
+    bots={},
+)
+
+
+def _build(
+    folder: Path,
+    body: str | None,
+    threads: Threads | None = None,
+    name: str = "issue_comment",
+    admission: Admission = ADMISSION,
+    **changes: Any,
+) -> Request | Refusal | Ignored:
+    event = read_event(name, write_payload(folder, comment_payload(body, **changes)))
+    return build_request(event, threads or Threads(), lambda: admission)
+
+
+def test_a_command_becomes_a_request(tmp_path: Path) -> None:
+    request = _build(tmp_path, "/agent fix the sum --budget 2", Threads(thread=[comment(1, "me too")]))
+    assert isinstance(request, Request)
+    assert (request.verb, request.instruction, request.options) == (Verb.FIX, "the sum", {"budget": "2"})
+    assert (request.repository, request.base_ref) == ("acme/calc", "main")
+    assert request.actor.tier is Tier.MAINTAINER
+    assert request.thread is not None
+    assert [one.body for one in request.thread.comments] == ["me too"]
+
+
+def test_the_comments_id_is_the_key_of_the_run(tmp_path: Path) -> None:
+    request = _build(tmp_path, "/agent")
+    assert isinstance(request, Request)
+    url = "https://github.example/acme/calc/issues/7#issuecomment-5000"
+    assert request.trigger == Trigger("issue_comment", 5000, url, AT)
+
+
+@pytest.mark.parametrize("body", ["/agent", "/agent fix"])
+def test_no_instruction_means_this_issue(tmp_path: Path, body: str) -> None:
+    request = _build(tmp_path, body, issue__body=None)
+    assert isinstance(request, Request)
+    assert request.instruction == "this issue"
+
+
+def test_a_base_branch_may_be_named(tmp_path: Path) -> None:
+    request = _build(tmp_path, "/agent fix --base release/2")
+    assert isinstance(request, Request)
+    assert request.base_ref == "release/2"
+
+
+IGNORED = {
+    "thanks!": "has no `/agent` command",
+    None: "has no `/agent` command",
+    "> /agent fix it\n\nplease do not": "mentions `/agent`",
+    "```\n/agent fix it\n```": "mentions `/agent`",
+    "could you /agent fix it": "mentions `/agent`",
+    "/agent fix it\n\n<!-- slash-agent progress -->": "this bot's own",
+}
+
+
+@pytest.mark.parametrize("body", IGNORED)
+def test_a_comment_that_is_no_command_is_ignored_with_a_word(tmp_path: Path, body: str | None) -> None:
+    threads = Threads()
+    ignored = _build(tmp_path, body, threads)
+    assert isinstance(ignored, Ignored)
+    assert IGNORED[body] in ignored.reason
+    assert threads.asked == []
+
+
+@pytest.mark.parametrize("action", ["edited", "deleted"])
+def test_only_a_new_comment_is_a_command(tmp_path: Path, action: str) -> None:
+    assert _build(tmp_path, "/agent fix it", action=action) == Ignored(
+        f"Nothing to do: the comment was {action}, and only a new comment is a command."
+    )
+
+
+@pytest.mark.parametrize("name", ["push", "issues", "pull_request", "schedule", "no_such_event"])
+def test_another_event_is_ignored_with_a_word(tmp_path: Path, name: str) -> None:
+    assert _build(tmp_path, "/agent fix it", name=name) == Ignored(
+        f"Nothing to do: this version does not act on the event `{name}`."
+    )
+
+
+def test_the_policy_is_not_read_for_a_comment_that_is_no_command(tmp_path: Path) -> None:
+    event = read_event("issue_comment", write_payload(tmp_path, comment_payload("hello")))
+
+    def admission() -> Admission:
+        raise AssertionError("the policy was read")
+
+    assert isinstance(build_request(event, Threads(), admission), Ignored)
+
+
+def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read(tmp_path: Path) -> None:
+    threads = Threads(OUTSIDER)
+    assert _build(tmp_path, "/agent fix it", threads) == Refusal(
+        "octocat may not give commands here: that takes write permission.", said=True
+    )
+    assert threads.asked == ["permission acme/calc octocat"]
+
+
+def test_an_outsider_learns_nothing_about_their_command(tmp_path: Path) -> None:
+    refusal = _build(tmp_path, "/agent revew", Threads(OUTSIDER))
+    assert isinstance(refusal, Refusal)
+    assert "revew" not in refusal.reason
+
+
+def test_a_contributor_may_not_fix(tmp_path: Path) -> None:
+    assert _build(tmp_path, "/agent fix it", Threads(READER)) == Refusal(
+        "octocat may not use `/agent fix` here: "
+        "this repository's policy does not give it to the tier contributor.",
+        said=True,
+    )
+
+
+def test_a_refusal_exits_with_3(tmp_path: Path) -> None:
+    refusal = _build(tmp_path, "/agent fix it", Threads(OUTSIDER))
+    assert isinstance(refusal, Refusal)
+    assert refusal.exit_code is ExitCode.REFUSED
+
+
+def test_a_bot_is_refused_in_silence(tmp_path: Path) -> None:
+    refusal = _build(tmp_path, "/agent fix it", comment__user=BOT, sender=BOT)
+    assert isinstance(refusal, Refusal)
+    assert not refusal.said
+
+
+def test_a_listed_bot_gets_the_verbs_of_its_entry(tmp_path: Path) -> None:
+    admission = Admission(ADMISSION.verbs, {29139614: frozenset({Verb.FIX})})
+    request = _build(tmp_path, "/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
+    assert isinstance(request, Request)
+    assert request.actor.tier is Tier.BOT
+
+
+def test_a_listed_bot_is_refused_other_verbs_in_silence(tmp_path: Path) -> None:
+    admission = Admission(ADMISSION.verbs, {29139614: frozenset({Verb.REVIEW})})
+    refusal = _build(tmp_path, "/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
+    assert isinstance(refusal, Refusal)
+    assert not refusal.said
+
+
+def test_a_deleted_account_is_refused_in_silence(tmp_path: Path) -> None:
+    refusal = _build(tmp_path, "/agent fix it", comment__user=None)
+    assert refusal == Refusal("The comment's author is a deleted account.", said=False)
+
+
+def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
+    assert _build(tmp_path, "/agent revew") == Refusal(
+        "`/agent revew` is not a verb; `/agent review` is the nearest.", said=True, exit_code=ExitCode.USAGE
+    )
+
+
+@pytest.mark.parametrize("verb", [verb for verb in Verb if verb is not Verb.FIX])
+def test_a_verb_that_is_not_built_says_so(tmp_path: Path, verb: Verb) -> None:
+    assert _build(tmp_path, f"/agent {verb}") == Refusal(
+        f"`/agent {verb}` is not built in this version; `/agent fix <what to do>` is.", said=True
+    )
+
+
+def test_a_pull_request_is_refused_with_a_word(tmp_path: Path) -> None:
+    assert _build(tmp_path, "/agent fix it", issue__pull_request={"url": "x"}) == Refusal(
+        "`/agent` under a pull request is not built in this version; under an issue it is.", said=True
+    )

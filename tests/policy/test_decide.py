@@ -1,0 +1,175 @@
+"""What a loaded policy says to one call: the strictest match, who it names, and what it offers instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.request import Tier
+from bot.policy.decide import Decision, decide, may_write
+from bot.policy.load import load_policy
+from bot.policy.schema import Effect, Policy
+
+RULES = """\
+rules:
+  - effect: allow
+    paths: [src/**]
+  - effect: deny
+    paths: [docs/**, src/secret.py]
+    except: [docs/index.md]
+    reason: the release job writes these.
+  - effect: ask
+    paths: [src/**/*.sql]
+    tiers: [maintainer]
+  - effect: deny
+    paths: [private/**]
+    tools: [view, grep, edit, write]
+  - effect: deny
+    commands: [[git, [push, fetch]], [curl]]
+    except: [[git, fetch, --dry-run]]
+    reason: there is no network
+  - effect: allow
+    commands: [[git, status], [pytest]]
+"""
+OPAQUE = "  - effect: deny\n    opaque: true\n"
+
+
+def _policy(text: str = RULES) -> Policy:
+    return load_policy(text)
+
+
+def _command(command: str, text: str = RULES) -> Decision:
+    return decide(_policy(text), Tier.CONTRIBUTOR, "bash", {"command": command})
+
+
+def _edit(path: str, tier: Tier = Tier.CONTRIBUTOR, *, can_ask: bool = False) -> Decision:
+    return decide(_policy(), tier, "edit", {"path": path}, can_ask=can_ask, root="/tree")
+
+
+def test_a_call_that_no_rule_matches_is_allowed() -> None:
+    assert _edit("README.md") == Decision(Effect.ALLOW)
+
+
+def test_a_denial_names_rule_reason_and_nearest() -> None:
+    assert _edit("docs/api.md") == Decision(
+        Effect.DENY,
+        "rules[1] (.github/agent.yml:4)",
+        "the release job writes these.",
+        "`view` of docs/api.md",
+    )
+
+
+def test_a_denial_reads_as_a_sentence() -> None:
+    assert _edit("docs/api.md").message == (
+        "rules[1] (.github/agent.yml:4) denies this: the release job writes these. "
+        "Nearest allowed: `view` of docs/api.md."
+    )
+
+
+def test_the_strictest_rule_wins_whatever_the_order() -> None:
+    assert _edit("src/secret.py").effect is Effect.DENY
+    assert _edit("src/other.py").effect is Effect.ALLOW
+
+
+def test_an_exception_is_left_alone() -> None:
+    assert _edit("docs/index.md").allowed
+
+
+@pytest.mark.parametrize("path", ["./docs/api.md", "src/../docs/api.md", "docs//api.md", "/tree/docs/api.md"])
+def test_no_spelling_of_a_path_gets_past_its_rule(path: str) -> None:
+    assert _edit(path).effect is Effect.DENY
+
+
+def test_a_rule_holds_for_its_tools_only() -> None:
+    assert decide(_policy(), Tier.MAINTAINER, "view", {"path": "docs/api.md"}).allowed
+    assert not decide(_policy(), Tier.MAINTAINER, "view", {"path": "private/key"}).allowed
+
+
+def test_where_looking_is_denied_too_looking_is_not_offered() -> None:
+    assert _edit("private/key").nearest == "`edit` under src/**"
+
+
+def test_a_rule_holds_for_its_tiers_only() -> None:
+    assert _edit("src/a.sql", Tier.CONTRIBUTOR).allowed
+    assert not _edit("src/a.sql", Tier.MAINTAINER).allowed
+
+
+def test_a_rule_for_maintainers_holds_for_a_person_at_their_terminal() -> None:
+    assert not _edit("src/a.sql", Tier.LOCAL).allowed
+
+
+def test_ask_is_ask_where_somebody_is_there() -> None:
+    assert _edit("src/a.sql", Tier.LOCAL, can_ask=True).effect is Effect.ASK
+
+
+def test_ask_is_deny_where_nobody_is_there() -> None:
+    decision = _edit("src/a.sql", Tier.LOCAL)
+    assert decision.effect is Effect.DENY
+    assert decision.reason == "a person would have to be asked, and nobody is there"
+
+
+DENIED = [
+    "git push",
+    "git push origin main",
+    "/usr/bin/git push",
+    "ls && git push",
+    "ls | curl x",
+    "FOO=1 git push > log",
+    "echo $(curl x)",
+    "if true; then git fetch; fi",
+    "g'i't push",
+]
+
+
+@pytest.mark.parametrize("command", DENIED)
+def test_a_denied_command_is_denied_wherever_it_stands_in_the_line(command: str) -> None:
+    assert _command(command).effect is Effect.DENY
+
+
+@pytest.mark.parametrize("command", ["git log", "git", "gitk push", "echo git push", "git fetch --dry-run"])
+def test_other_commands_are_allowed(command: str) -> None:
+    assert _command(command).allowed
+
+
+def test_the_nearest_allowed_command_is_named() -> None:
+    assert _command("git push").nearest == "`git status`"
+
+
+def test_an_allowed_line_names_its_rule() -> None:
+    assert _command("pytest -q && git status").rule == "rules[5] (.github/agent.yml:18)"
+
+
+@pytest.mark.parametrize("command", ["pytest > x", "pytest && make", "FOO=1 pytest", "./pytest", "pytest $x"])
+def test_no_allow_rule_covers_what_is_not_proven(command: str) -> None:
+    assert _command(command) == Decision(Effect.ALLOW)
+
+
+def test_an_opaque_command_is_allowed_without_a_rule_for_it() -> None:
+    assert _command("python3 -c 'print()'").allowed
+
+
+def test_a_rule_for_opaque_commands_refuses_what_cannot_be_proven() -> None:
+    decision = _command("pytest > x", RULES + OPAQUE)
+    assert decision.effect is Effect.DENY
+    assert decision.nearest == "commands of plain words, joined by && || ; | alone"
+
+
+def test_a_rule_for_opaque_commands_leaves_simple_ones_alone() -> None:
+    assert _command("ls && pytest -q", RULES + OPAQUE).allowed
+
+
+def test_a_call_without_a_command_is_left_to_the_tool_to_refuse() -> None:
+    assert decide(_policy(), Tier.CONTRIBUTOR, "bash", {"command": 3}).allowed
+
+
+def test_the_gate_withholds_what_the_rules_deny() -> None:
+    why = may_write(_policy(), Tier.CONTRIBUTOR)
+    assert why("docs/api.md") == (
+        "rules[1] (.github/agent.yml:4) does not let it be written: the release job writes these."
+    )
+    assert why("docs/index.md") is None
+    assert why("src/a.sql") is None
+
+
+def test_the_gate_withholds_what_nobody_was_there_to_allow() -> None:
+    assert may_write(_policy(), Tier.MAINTAINER)("src/a.sql") is not None
+    assert may_write(_policy(), Tier.LOCAL, can_ask=True)("src/a.sql") is None

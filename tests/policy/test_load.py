@@ -1,0 +1,263 @@
+"""The policy file: what is read, the defaults, and every complaint with its place."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.request import Tier, Verb
+from bot.policy.budget import RunBudget, run_budget
+from bot.policy.errors import PolicyError
+from bot.policy.load import load_policy
+from bot.policy.schema import (
+    Budget,
+    CheckSpec,
+    Identity,
+    Policy,
+    PullRequestPolicy,
+    SetupStep,
+)
+
+WHOLE = """\
+version: 1
+model: anthropic/claude-sonnet-4-5
+tiers:
+  contributor: {verbs: [fix, review], usd: 2.5, turns: 40, minutes: 15, runs_a_day: 3}
+  outsider:
+    verbs: []
+bots:
+  - 49699333
+  - {id: 29139614, verbs: [fix]}
+budget: {usd: 3, turns: 60}
+history: full
+on_deny: stop
+checks:
+  - make test
+  - {name: unit, command: pytest -q, timeout: 5m}
+setup:
+  - command: |
+      pip install -e .
+      pip check
+    timeout: 90
+bring: [.venv, ./web/node_modules/]
+pull_request: {keyword: Refs, draft: false, sign_off: true}
+identity: {name: Acme bot, email: bot@acme.example}
+"""
+
+
+def _problems(text: str) -> list[str]:
+    with pytest.raises(PolicyError) as caught:
+        load_policy(text)
+    assert caught.value.exit_code is ExitCode.USAGE
+    return str(caught.value).splitlines()
+
+
+def test_a_whole_file_is_read() -> None:
+    policy = load_policy(WHOLE)
+    assert policy.model == "anthropic/claude-sonnet-4-5"
+    assert policy.checks == (CheckSpec("make test", "make test", 600), CheckSpec("unit", "pytest -q", 300))
+    assert policy.setup == (SetupStep("pip install -e .\npip check\n", 90),)
+    assert policy.bring == (".venv", "web/node_modules")
+    assert (policy.history, policy.on_deny) == ("full", "stop")
+    assert policy.budget == Budget(usd=3, turns=60)
+    assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True)
+    assert policy.identity == Identity("Acme bot", "bot@acme.example")
+
+
+def test_a_tier_changes_where_the_file_says_so() -> None:
+    tiers = load_policy(WHOLE).tiers
+    contributor = tiers[Tier.CONTRIBUTOR]
+    assert contributor.verbs == {Verb.FIX, Verb.REVIEW}
+    assert (contributor.usd, contributor.turns, contributor.minutes, contributor.runs_a_day) == (
+        2.5,
+        40,
+        15,
+        3,
+    )
+    assert tiers[Tier.OUTSIDER].verbs == frozenset()
+    assert tiers[Tier.MAINTAINER] == load_policy(None).tiers[Tier.MAINTAINER]
+
+
+def test_a_bot_has_its_own_verbs_or_its_tiers() -> None:
+    policy = load_policy(WHOLE)
+    assert policy.bots == {49699333: policy.tiers[Tier.BOT].verbs, 29139614: {Verb.FIX}}
+
+
+def test_a_person_at_their_terminal_gets_what_a_maintainer_gets() -> None:
+    tiers = load_policy("tiers: {maintainer: {usd: 9}}").tiers
+    assert tiers[Tier.LOCAL] == tiers[Tier.MAINTAINER]
+    assert tiers[Tier.LOCAL].usd == 9
+
+
+DEFAULTS = {
+    Tier.MAINTAINER: (set(Verb), 5, 80, 30, 50),
+    Tier.CONTRIBUTOR: ({"review", "explain", "plan", "status", "help"}, 1, 30, 10, 10),
+    Tier.OUTSIDER: ({"help", "status"}, 0, 0, 0, 0),
+    Tier.BOT: ({"review", "explain", "plan", "status", "help"}, 1, 30, 10, 10),
+    Tier.SCHEDULE: (set(Verb), 2, 60, 30, 20),
+    Tier.LOCAL: (set(Verb), 5, 80, 30, 50),
+}
+
+
+@pytest.mark.parametrize("tier", Tier)
+def test_the_defaults_are_the_documented_table(tier: Tier) -> None:
+    found = load_policy(None).tiers[tier]
+    assert (found.verbs, found.usd, found.turns, found.minutes, found.runs_a_day) == DEFAULTS[tier]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing yet\n", "---\n", "version: 1\n", "\ufeffversion: 1\n"])
+def test_a_file_that_says_nothing_changes_nothing(text: str) -> None:
+    policy = load_policy(text)
+    assert policy.tiers == load_policy(None).tiers
+    assert policy.rules == ()
+
+
+PROBLEMS = {
+    "chekcs: []": "1:1: unknown key `chekcs`; the nearest known one is `checks`",
+    "version: 1\nversion: 1": "2:1: `version` is given twice",
+    "version: 2": "1:10: version `2` is not known; this program reads version 1",
+    "- a": "1:1: expected a mapping of keys, found a list",
+    "hello": "1:1: expected a mapping of keys, found `hello`",
+    "checks: make test": "1:9: expected a list, found `make test`",
+    "checks: [{name: x}]": "1:10: this has no `command`",
+    "checks: [{name: a, command: b}, {name: a, command: c}]": "1:33: a second check has the name `a`",
+    "checks: [{command: a, timeout: soon}]": (
+        "1:32: expected a time of at most 21600 seconds, as in 90s or 5m, found `soon`"
+    ),
+    "checks: [{command: a, timout: 5}]": "1:23: unknown key `timout`; the nearest known one is `timeout`",
+    "setup: [{command: ''}]": "1:19: this is no command",
+    "setup:\n  -\n": "2:4: expected text, found nothing",
+    "bring: [../x]": "1:9: expected a folder inside the repository, relative to its root",
+    "bring: [/etc]": "1:9: expected a folder inside the repository, relative to its root",
+    "bring: [.git/hooks]": "1:9: the repository's .git is never brought in",
+    "tiers: {maintaner: {}}": "1:9: unknown key `maintaner`; the nearest known one is `maintainer`",
+    "tiers: {local: {}}": "1:9: unknown key `local`; the nearest known one is `schedule`",
+    "tiers: {bot: {verbs: [fxi]}}": (
+        "1:23: `fxi` is not one of fix, review, plan, approve, explain, continue, retry, stop, status, help; "
+        "the nearest is `fix`"
+    ),
+    "tiers: {bot: {verbs: fix}}": "1:22: expected a list of verbs, or the word all",
+    "tiers: {bot: {usd: .inf}}": "1:20: expected a number from 0 to 1000, found `.inf`",
+    "tiers: {bot: {turns: 1e9}}": "1:22: expected a whole number from 0 to 1000, found `1e9`",
+    "tiers: {bot: {turns: 010}}": "1:22: expected a whole number from 0 to 1000, found `010`",
+    "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1000, found `5`",
+    "budget: {usd: -1}": "1:15: expected a number from 0 to 1000, found `-1`",
+    "budget: 5": "1:9: expected a mapping of keys, found `5`",
+    "history: 0": "1:10: expected a whole number from 1 to 1000000, found `0`",
+    "on_deny: halt": "1:10: `halt` is not one of continue, stop; the nearest is `stop`",
+    "pull_request: {draft: yes}": "1:23: expected true or false, found `yes`",
+    "pull_request: {keyword: Closes}": "1:25: `Closes` is not one of Fixes, Refs; the nearest is `Refs`",
+    "identity: {name: 'a <b>'}": "1:18: git allows no < or > in a name",
+    'identity: {name: "a\\nb"}': "1:18: this has line ends or control characters",
+    "identity: {email: nobody}": "1:19: expected an address as in bot@example.org",
+    "bots: ['*']": "1:8: expected a whole number from 1 to 1000000000000000, found `*`",
+    "bots: [1, 1]": "1:11: 1 is listed twice",
+    "bots: [{verbs: [fix]}]": "1:8: this bot has no `id`",
+    "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-4-5",
+    "model:": "1:7: expected text, found nothing",
+    "rules: !!python/object:a.b x": "1:8: expected a list, found the tag tag:yaml.org,2002:python/object:a.b",
+    "model: !mine x": "1:8: expected text, found the tag !mine",
+    "<<: {version: 1}": "1:1: unknown key `<<`; the nearest known one is `version`",
+    "? [a]\n: b": "1:3: expected text, found a list",
+    "checks: [\n": "2:1: not YAML: did not find expected node content",
+    "a: b: c": "1:5: not YAML: mapping values are not allowed in this context",
+    "checks:\n\t- a": "2:1: not YAML: a tab in the indentation; use spaces",
+    "a: \x00": "1:4: not YAML: control characters are not allowed",
+    "model: *x": "1:8: not YAML: found undefined alias",
+    "checks: &a [*a]": "1:9: this anchor contains itself",
+    "version: 1\n---\nversion: 1": "2:1: a second document begins here; there may be one",
+}
+
+
+@pytest.mark.parametrize("text", PROBLEMS)
+def test_a_mistake_is_named_with_its_place(text: str) -> None:
+    assert _problems(text) == [f".github/agent.yml:{PROBLEMS[text]}"]
+
+
+def test_all_mistakes_are_named_at_once_in_their_order() -> None:
+    found = _problems("bring: [/a]\nchekcs: []\nhistory: x\n")
+    assert [line.split(":")[1] for line in found] == ["1", "2", "3"]
+
+
+def test_the_files_own_name_is_in_the_message() -> None:
+    with pytest.raises(PolicyError, match=r"^other\.yml:1:1: "):
+        load_policy("[]", "other.yml")
+
+
+def test_a_file_over_the_limit_is_refused_unread() -> None:
+    assert _problems("#" + "x" * 70_000) == [".github/agent.yml:1:1: the file is over 64 kB"]
+
+
+@pytest.mark.parametrize("opening", ["[", "{", "- ", "? ", "a: {", "!!seq ["])
+def test_a_file_nested_without_end_is_refused(opening: str) -> None:
+    assert len(_problems(opening * 9_000)) == 1
+
+
+def test_aliases_that_multiply_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
+    assert "values with its aliases" in _problems("\n".join(lines))[0]
+
+
+def test_an_alias_stands_for_its_anchor() -> None:
+    policy = load_policy("tiers:\n  bot: &t {usd: 4}\n  contributor: *t\n")
+    assert policy.tiers[Tier.CONTRIBUTOR].usd == 4
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
+    with contextlib.suppress(PolicyError):
+        assert isinstance(load_policy(text), Policy)
+
+
+_PIECES = [
+    *[
+        "rules:",
+        "checks:",
+        "tiers:",
+        "effect: deny",
+        "paths: [a]",
+        "commands: [[a]]",
+        "opaque: true",
+        "examples: [x]",
+    ],
+    *["- ", "\n", "  ", "{", "}", "[", "]", "&a", "*a", "!", "'", ": ", "fix", "1", "#", "|", ">"],
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=30))
+def test_no_arrangement_of_a_policys_own_pieces_makes_the_reader_raise(pieces: list[str]) -> None:
+    try:
+        load_policy("".join(pieces))
+    except PolicyError as error:
+        assert error.problems
+
+
+def test_a_run_gets_the_least_of_all_limits() -> None:
+    policy = load_policy("budget: {usd: 3, minutes: 60}")
+    assert run_budget(policy, Tier.MAINTAINER) == RunBudget(3, 80, 30)
+
+
+def test_a_request_can_lower_its_budget() -> None:
+    assert run_budget(load_policy(None), Tier.MAINTAINER, 2).usd == 2
+
+
+def test_a_request_cannot_raise_its_budget() -> None:
+    assert run_budget(load_policy(None), Tier.MAINTAINER, 500).usd == 5
+
+
+def test_without_a_file_nothing_of_yaml_or_the_shell_grammar_is_imported() -> None:
+    code = (
+        "import sys; from bot.policy.load import load_policy; from bot.policy.decide import decide, may_write;"
+        "from bot.contracts.request import Tier; p = load_policy(None);"
+        "decide(p, Tier.LOCAL, 'bash', {'command': 'ls'}); may_write(p, Tier.LOCAL)('a');"
+        "print([m for m in sys.modules if m.split('.')[0] in ('yaml', 'tree_sitter', 'pydantic', 'difflib')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,141 @@
+"""The `rules` section: what a rule may say, its examples, and the rules that can never decide anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.request import Tier
+from bot.policy.errors import PolicyError
+from bot.policy.load import load_policy
+from bot.policy.rule import WRITING_TOOLS, CommandRule, OpaqueRule, PathRule
+from bot.policy.schema import Effect
+
+
+def _rules(*lines: str) -> str:
+    return "rules:\n" + "".join(f"  - {line}\n" for line in lines)
+
+
+def _problems(*lines: str) -> list[str]:
+    with pytest.raises(PolicyError) as caught:
+        load_policy(_rules(*lines))
+    return [one.removeprefix(".github/agent.yml:") for one in str(caught.value).splitlines()]
+
+
+def test_a_rule_for_paths_is_read() -> None:
+    line = "{effect: deny, paths: [a/**], except: [a/b], reason: why, tiers: [contributor]}"
+    assert load_policy(_rules(line)).rules == (
+        PathRule(
+            "rules[0] (.github/agent.yml:2)",
+            Effect.DENY,
+            "why",
+            frozenset({Tier.CONTRIBUTOR}),
+            ("a/**",),
+            ("a/b",),
+            WRITING_TOOLS,
+        ),
+    )
+
+
+def test_a_rule_for_commands_is_read() -> None:
+    (rule,) = load_policy(_rules("{effect: ask, commands: [[git, [push, pull]], [yes]]}")).rules
+    assert isinstance(rule, CommandRule)
+    assert rule.patterns == ((frozenset({"git"}), frozenset({"push", "pull"})), (frozenset({"yes"}),))
+
+
+def test_a_rule_for_opaque_commands_is_read() -> None:
+    (rule,) = load_policy(_rules("{effect: deny, opaque: true}")).rules
+    assert isinstance(rule, OpaqueRule)
+    assert rule.tiers == frozenset(Tier)
+
+
+PROBLEMS = {
+    "{paths: [a]}": "2:5: a rule needs an `effect`: allow, ask or deny",
+    "{effect: forbid, paths: [a]}": "2:14: `forbid` is not one of allow, ask, deny; the nearest is `deny`",
+    "{effect: deny}": "2:5: a rule has exactly one of `paths`, `commands` and `opaque`",
+    "{effect: deny, paths: [a], commands: [[b]]}": (
+        "2:5: a rule has exactly one of `paths`, `commands` and `opaque`"
+    ),
+    "{effect: deny, path: [a], paths: [b]}": "2:20: unknown key `path`; the nearest known one is `paths`",
+    "{effect: deny, paths: []}": "2:27: an empty list matches nothing",
+    "{effect: deny, paths: [/etc]}": "2:28: globs are relative to the root: leave the first / out",
+    "{effect: deny, paths: ['*.{a,b}']}": "2:28: braces are not expanded; write one glob for each",
+    "{effect: deny, paths: [a], tools: []}": "2:39: no tool is named, so this rule can never match",
+    "{effect: deny, paths: [a], tools: [bash]}": (
+        "2:40: `bash` is not one of edit, glob, grep, ls, view, write; the nearest is `ls`"
+    ),
+    "{effect: deny, paths: [a], tiers: []}": "2:39: no tier is named, so this rule can never match",
+    "{effect: deny, paths: [a], tiers: [owner]}": (
+        "2:40: `owner` is not one of maintainer, contributor, outsider, bot, schedule, local; "
+        "the nearest is `outsider`"
+    ),
+    "{effect: deny, commands: []}": "2:30: an empty list matches nothing",
+    "{effect: deny, commands: [[]]}": "2:31: an empty list matches nothing",
+    "{effect: deny, commands: [[git, []]]}": "2:37: an empty list matches nothing",
+    "{effect: deny, commands: [git push]}": "2:31: a command is a list of words, as in [git, push]",
+    "{effect: deny, commands: [[git]], tools: [bash]}": "2:46: `tools` means nothing in a rule for commands",
+    "{effect: allow, commands: [[bash, -c]]}": (
+        "2:32: `bash -c` can run anything, so it is opaque and no rule allows it"
+    ),
+    "{effect: allow, commands: [[npm, [test, run]]]}": (
+        "2:32: `npm run` can run anything, so it is opaque and no rule allows it"
+    ),
+    "{effect: allow, opaque: true}": (
+        "2:14: no rule allows opaque commands: without a rule they are allowed"
+    ),
+    "{effect: deny, opaque: false}": "2:28: `opaque` is true or left out",
+    "{effect: deny, opaque: true, except: [a]}": "2:42: `except` means nothing in a rule for opaque commands",
+    "{effect: deny, paths: [a/**], examples: [b]}": "2:46: this example is not matched by its rule",
+    "{effect: deny, paths: [a/**], counterexamples: [a/b]}": "2:53: this counterexample is matched by its rule",
+    "{effect: deny, commands: [[git, push]], examples: [git pull]}": (
+        "2:56: this example is not matched by its rule"
+    ),
+    "{effect: allow, commands: [[ls]], examples: ['ls > x']}": "2:50: this example is not matched by its rule",
+    "{effect: deny, commands: [[ls]], counterexamples: ['x=1 ls']}": (
+        "2:56: this counterexample is matched by its rule"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", PROBLEMS)
+def test_a_mistake_in_a_rule_is_named_with_its_place(line: str) -> None:
+    assert _problems(line) == [PROBLEMS[line]]
+
+
+HOLDING = [
+    "{effect: deny, paths: [a/**], except: [a/b], examples: [a/c, ./a/d], counterexamples: [a/b, c]}",
+    "{effect: deny, commands: [[git, push]], examples: ['ls; git push'], counterexamples: [git pull]}",
+    "{effect: allow, commands: [[ls], [cat]], examples: ['ls | cat'], counterexamples: ['ls; rm x']}",
+]
+
+
+@pytest.mark.parametrize("line", HOLDING)
+def test_examples_that_hold_are_accepted(line: str) -> None:
+    assert len(load_policy(_rules(line)).rules) == 1
+
+
+IDLE = [
+    ("{effect: allow, paths: [a]}", "{effect: deny, paths: [a, b]}"),
+    ("{effect: ask, commands: [[ls]]}", "{effect: deny, commands: [[ls]]}"),
+    ("{effect: ask, opaque: true}", "{effect: deny, opaque: true}"),
+    ("{effect: allow, paths: [a], tiers: [bot]}", "{effect: ask, paths: [a]}"),
+]
+
+
+@pytest.mark.parametrize(("idle", "stricter"), IDLE)
+def test_a_rule_that_can_never_decide_is_a_mistake(idle: str, stricter: str) -> None:
+    assert _problems(idle, stricter) == [
+        "2:5: this rule can never decide: rules[1] (.github/agent.yml:3) is stricter for all of it"
+    ]
+
+
+NOT_IDLE = [
+    ("{effect: allow, paths: [a, c]}", "{effect: deny, paths: [a, b]}"),
+    ("{effect: allow, paths: [a]}", "{effect: deny, paths: [a], except: [a/b]}"),
+    ("{effect: allow, paths: [a], tools: [view]}", "{effect: deny, paths: [a]}"),
+    ("{effect: ask, paths: [a]}", "{effect: deny, paths: [a], tiers: [bot]}"),
+]
+
+
+@pytest.mark.parametrize(("mild", "strict"), NOT_IDLE)
+def test_a_rule_that_can_decide_something_is_not(mild: str, strict: str) -> None:
+    assert len(load_policy(_rules(mild, strict)).rules) == 2

@@ -1,0 +1,109 @@
+"""The shell grammar on hostile text: bounded, total, and stingy."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.policy.shell import MAX_COMMAND, ShellCommand, parse_shell
+
+
+def test_a_command_over_the_limit_is_opaque_and_never_parsed() -> None:
+    assert parse_shell("echo " + "a" * MAX_COMMAND) == ShellCommand(None, ())
+
+
+def test_a_command_at_the_limit_is_parsed() -> None:
+    assert parse_shell("echo " + "a" * (MAX_COMMAND - 5)).simple is not None
+
+
+@pytest.mark.parametrize("command", ["", " ", "\n", "# only a note"])
+def test_nothing_to_run_is_not_proven_simple(command: str) -> None:
+    assert parse_shell(command).simple is None
+
+
+WRAPPERS = [
+    "python3.12 x.py",
+    "/usr/bin/env ls",
+    "./python x",
+    "make test",
+    "npm run build",
+    "npx eslint",
+    "sudo ls",
+    "find . -delete",
+    "git -C . status",
+    "git --exec-path=x status",
+    "git diff --ext-d",
+    "git grep -Oless x",
+    "git fetch ext::sh",
+    "git config alias.x y",
+    "docker run x",
+]
+
+
+@pytest.mark.parametrize("command", WRAPPERS)
+def test_what_runs_another_command_is_opaque(command: str) -> None:
+    assert parse_shell(command).simple is None
+
+
+ODD_TEXT = {
+    "a blank of some locales": "echo a\u3000b",
+    "a no-break space": "echo a\u00a0b",
+    "a zero-width space": "echo 'a\u200bb'",
+    "a bidi override": "echo '\u202e'",
+    "a carriage return": "echo a\r",
+    "an escape": "echo '\x1b[2J'",
+    "a blank that is a word's first letter": "echo \\ b",
+    "a blank that is a command's name": "\\ ; echo b",
+    "a blank that is the line's last word": "echo b; \\ ",
+    "a tab that is a command's first letter": "echo a; \\\tb",
+    "a tab that is the line's last letter": "echo a\\\t\n",
+    "a backslash before a line's end": "echo 'a\\\nb'",
+}
+
+
+@pytest.mark.parametrize("what", ODD_TEXT)
+def test_text_that_does_not_show_what_it_is_makes_a_command_opaque(what: str) -> None:
+    assert parse_shell(ODD_TEXT[what]).simple is None
+
+
+SEEN = {
+    "FOO=1 git push > log": ("git", "push"),
+    "(cd x && git push)": ("git", "push"),
+    "if true; then git push; fi": ("git", "push"),
+    "echo $(git push)": ("git", "push"),
+    'git push "$remote" x': ("git", "push"),
+    "g'i't push": ("git", "push"),
+    "git push &": ("git", "push"),
+}
+
+
+@pytest.mark.parametrize("command", SEEN)
+def test_a_command_in_sight_is_seen_whatever_stands_around_it(command: str) -> None:
+    assert SEEN[command] in parse_shell(command).seen
+
+
+PIECES = [*"ab;|&\n'\"$`(){}<>\\#=! \t[]*~-", "<<", "$(", "if ", "fi"]
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_the_grammar_raise(text: str) -> None:
+    parse_shell(text)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+def test_simple_commands_hold_plain_names_only(pieces: list[str]) -> None:
+    simple = parse_shell("".join(pieces)).simple
+    for words in simple or ():
+        assert not set(words[0]) & set(";|&\n'\"$`(){}<>\\#=! \t[]*~")
+
+
+@pytest.mark.parametrize(
+    "piece", ["(", "a && ", "$(", "`", "<<a ", "a=(", "${", "[[ ", "if ", "{ ", "a;", "'"]
+)
+def test_a_command_of_one_repeated_piece_is_parsed_in_bounded_time(piece: str) -> None:
+    start = time.process_time()
+    parse_shell(piece * (MAX_COMMAND // len(piece)))
+    assert time.process_time() - start < 3

@@ -1,0 +1,296 @@
+"""Servers that refuse, fail, go silent or go away, and runs that are canceled; over both adapters."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Complete, Event, Failed, Retrying
+from bot.providers.connect import connect
+from bot.providers.retry import Policy
+from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn, chat_frames, messages_frames
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import AT_ONCE, MODELS, ask, completed, failed, impatient, run
+
+pytestmark = pytest.mark.parametrize("model", MODELS)
+
+
+def test_401_names_the_variable_that_holds_the_refused_key(model: str) -> None:
+    events, requests = run(model, [Status(401, "invalid x-api-key")])
+    end = failed(events)
+    variable = "ANTHROPIC_API_KEY" if model.startswith("anthropic") else "OPENAI_API_KEY"
+    assert f"refused the key in {variable} (401)" in end.message
+    assert "invalid x-api-key" in end.message
+    assert (end.status, len(requests)) == (401, 1)
+
+
+def test_the_key_is_never_in_a_message_even_where_the_server_repeats_it(model: str) -> None:
+    events, _ = run(model, [Status(401, "Incorrect API key provided: test-key.")])
+    assert "test-key" not in failed(events).message
+
+
+def test_404_names_model_and_base_url(model: str) -> None:
+    with ModelServer([Status(404, "no such model")]) as server:
+        provider = connect(model, server.environment(), policy=AT_ONCE)
+        end = failed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+    assert model.partition("/")[2] in end.message
+    assert server.url in end.message
+    assert (end.status, len(server.requests)) == (404, 1)
+
+
+@pytest.mark.parametrize("status", [400, 402, 403, 413, 422])
+def test_a_request_that_is_wrong_is_sent_once(model: str, status: int) -> None:
+    events, requests = run(model, [Status(status, "prompt is too long")])
+    end = failed(events)
+    assert (end.status, len(requests)) == (status, 1)
+    assert "prompt is too long" in end.message
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
+def test_what_may_pass_is_sent_again(model: str, status: int) -> None:
+    events, requests = run(model, [Status(status), Say("Hello")])
+    assert isinstance(events[0], Retrying)
+    assert completed(events).message.text == "Hello"
+    assert requests[0].body == requests[1].body
+
+
+def test_429_with_retry_after_waits_as_long_as_asked(model: str) -> None:
+    started = time.monotonic()
+    events, _ = run(model, [Status(429, headers={"Retry-After": "0.3"}), Say("Hello")])
+    assert time.monotonic() - started >= 0.3
+    assert [event.delay for event in events if isinstance(event, Retrying)] == [0.3]
+
+
+def test_429_with_a_date_in_the_past_is_sent_again_at_once(model: str) -> None:
+    past = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
+    events, _ = run(model, [Status(429, headers={"Retry-After": past}), Say("Hello")])
+    assert [event.delay for event in events if isinstance(event, Retrying)] == [0.0]
+
+
+def test_429_that_asks_for_an_hour_fails_with_the_number(model: str) -> None:
+    events, requests = run(model, [Status(429, headers={"Retry-After": "3600"}), Say("Hello")])
+    end = failed(events)
+    assert "3600 s" in end.message
+    assert (end.status, len(requests)) == (429, 1)
+
+
+def test_429_for_an_account_without_money_is_not_sent_again(model: str) -> None:
+    events, requests = run(model, [Status(429, "quota exceeded", kind="insufficient_quota")])
+    assert failed(events).status == 429
+    assert len(requests) == 1
+
+
+def test_a_server_that_says_not_to_retry_is_believed(model: str) -> None:
+    _, requests = run(model, [Status(500, headers={"x-should-retry": "false"})])
+    assert len(requests) == 1
+
+
+def test_an_overload_that_stays_fails_after_six_attempts(model: str) -> None:
+    events, requests = run(model, lambda _: Status(529, "Overloaded", kind="overloaded_error"))
+    end = failed(events)
+    assert "overloaded (529)" in end.message
+    assert "after 6 attempts" in end.message
+    assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2, 3, 4, 5]
+    assert len(requests) == 6
+
+
+def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str) -> None:
+    events, _ = run(model, [Status(400, "")])
+    assert "answered 400" in failed(events).message
+    events, _ = run(model, [Raw(b"<html>hello</html>", "text/html")])
+    end = failed(events)
+    assert "not answer with an event stream" in end.message
+    assert "_BASE_URL" in end.message
+
+
+def test_a_redirect_is_not_followed_with_the_key(model: str) -> None:
+    with ModelServer([Say("stolen")]) as elsewhere:
+        events, _ = run(model, [Status(307, headers={"Location": f"{elsewhere.url}/v1/messages"})])
+        assert elsewhere.requests == []
+    assert f"redirects to {elsewhere.url}" in failed(events).message
+
+
+def test_a_connection_closed_without_an_answer_is_tried_again(model: str) -> None:
+    events, requests = run(model, [Hangup(), Say("Hello")])
+    assert completed(events).message.text == "Hello"
+    assert len(requests) == 2
+
+
+def test_nothing_at_all_is_tried_again_and_then_fails(model: str) -> None:
+    events, requests = run(model, lambda _: Raw(b""), policy=Policy(attempts=3, base=0.0))
+    end = failed(events)
+    assert "ended before" in end.message
+    assert end.partial is None
+    assert len(requests) == 3
+
+
+def test_a_stream_dropped_before_any_text_is_tried_again(model: str) -> None:
+    events, requests = run(model, [Turn((Say("Hello"),), drop=30), Say("Hello")])
+    assert completed(events).message.text == "Hello"
+    assert len(requests) == 2
+
+
+def test_a_stream_dropped_after_text_is_not_tried_again(model: str) -> None:
+    body_of_text = 700
+    events, requests = run(model, [Turn((Say("x" * 2000),), pieces=10, drop=body_of_text + 2000)])
+    end = failed(events)
+    assert end.partial is not None
+    assert end.partial.text
+    assert len(requests) == 1
+
+
+def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(model: str) -> None:
+    if model.startswith("anthropic"):
+        tail = b'event: message_stop\ndata: {"type": "message_stop"}\n\n'
+    else:
+        tail = b"data: [DONE]\n\n"
+    frames = messages_frames if model.startswith("anthropic") else chat_frames
+    body = frames(Turn((Say("Hello"),)), 0)
+    assert body.endswith(tail)
+    events, _ = run(model, [Turn((Say("Hello"),), drop=len(body) - len(tail))])
+    assert completed(events).message.text == "Hello"
+
+
+def test_what_is_not_json_in_the_stream_is_a_failure_and_not_a_crash(model: str) -> None:
+    nested = b"data: " + b"[" * 100_000 + b"\n\n"
+    for body in (b"event: message_start\ndata: {broken\n\n", nested, b"data: \xff\xfe\n\n"):
+        events, _ = run(model, [Raw(body)], policy=Policy(attempts=1))
+        assert "not JSON" in failed(events).message
+
+
+def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    environment = {"ANTHROPIC_BASE_URL": url, "OPENAI_BASE_URL": url}
+    provider = connect(model, environment, policy=Policy(attempts=2, base=0.0))
+    events = list(provider.stream(ask(), CancelToken()))
+    provider.close()
+    assert [type(event) for event in events] == [Retrying, Failed]
+    assert f"the connection to {url} failed" in failed(events).message
+
+
+def test_a_stream_that_goes_silent_is_given_up(model: str) -> None:
+    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500)]) as server:
+        provider = impatient(model, server, idle=0.2)
+        started = time.monotonic()
+        end = failed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+    assert time.monotonic() - started < 2.0
+    assert "did not answer in time" in end.message
+    assert end.partial is not None
+
+
+def test_an_answer_may_take_longer_to_begin_than_to_go_on(model: str) -> None:
+    with ModelServer([Turn((Say("Hello"),), delay=0.5)]) as server:
+        provider = impatient(model, server, patience=5.0, idle=0.2)
+        assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "Hello"
+        provider.close()
+
+
+def test_an_answer_that_never_begins_is_given_up(model: str) -> None:
+    with ModelServer([Turn((Say("Hello"),), delay=30.0)]) as server:
+        provider = impatient(model, server, patience=0.2)
+        end = failed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+    assert "did not answer in time" in end.message
+
+
+@pytest.mark.parametrize("stall", [0, 1500])
+def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int) -> None:
+    cancel = CancelToken()
+    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=stall)]) as server:
+        provider = connect(model, server.environment())
+        timer = threading.Timer(0.3, cancel.fire, ["signal"])
+        timer.start()
+        started = time.monotonic()
+        events = list(provider.stream(ask(), cancel))
+        took = time.monotonic() - started
+        timer.join()
+        provider.close()
+    assert 0.25 < took < 1.3
+    end = failed(events)
+    assert end.canceled
+    assert (end.partial is not None) == (stall > 0)
+
+
+def test_canceling_before_the_headers_come_ends_it_at_once(model: str) -> None:
+    cancel = CancelToken()
+    with ModelServer([Turn((Say("Hello"),), delay=30.0)]) as server:
+        provider = connect(model, server.environment())
+        timer = threading.Timer(0.3, cancel.fire, ["signal"])
+        timer.start()
+        started = time.monotonic()
+        events = list(provider.stream(ask(), cancel))
+        took = time.monotonic() - started
+        timer.join()
+        provider.close()
+    assert took < 1.3
+    assert failed(events).canceled
+
+
+def test_canceling_the_wait_before_a_retry_ends_it_at_once(model: str) -> None:
+    cancel = CancelToken()
+    timer = threading.Timer(0.3, cancel.fire, ["signal"])
+    timer.start()
+    started = time.monotonic()
+    events, requests = run(model, [Status(429, headers={"Retry-After": "30"})], cancel=cancel)
+    timer.join()
+    assert time.monotonic() - started < 5.0
+    assert [type(event) for event in events] == [Retrying, Failed]
+    assert failed(events).canceled
+    assert len(requests) == 1
+
+
+def test_a_token_that_fired_before_sends_nothing(model: str) -> None:
+    cancel = CancelToken()
+    cancel.fire("time")
+    events, requests = run(model, [Say("Hello")], cancel=cancel)
+    assert failed(events).canceled
+    assert requests == []
+
+
+def test_a_failure_without_cancel_is_not_called_canceled(model: str) -> None:
+    events, _ = run(model, [Status(500)], policy=Policy(attempts=1))
+    assert not failed(events).canceled
+
+
+def test_leaving_the_stream_early_frees_the_connection_for_the_next(model: str) -> None:
+    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500), Say("Hello")]) as server:
+        provider = connect(model, server.environment())
+        stream = provider.stream(ask(), CancelToken())
+        first: Event = next(stream)
+        assert not isinstance(first, Complete | Failed)
+        stream.close()  # type: ignore[attr-defined]  # the adapters' iterators are generators
+        assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "Hello"
+        provider.close()
+
+
+def test_a_second_stream_works_after_one_was_canceled(model: str) -> None:
+    cancel = CancelToken()
+    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500), Say("Hello")]) as server:
+        provider = connect(model, server.environment())
+        stream = provider.stream(ask(), cancel)
+        next(stream)
+        cancel.fire("signal")
+        assert failed(list(stream)).canceled
+        assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "Hello"
+        provider.close()
+
+
+def test_the_connection_is_kept_from_turn_to_turn(model: str) -> None:
+    with ModelServer(lambda _: Call("bash", {"command": "ls"})) as server:
+        provider = connect(model, server.environment())
+        for _ in range(5):
+            completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+        assert server.connections == 1
+        assert json.loads(server.requests[4].body)["stream"] is True

@@ -1,0 +1,298 @@
+"""From `--model provider/name` and variables to a provider."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.messages import Usage
+from bot.providers.connect import connect, default_model
+from bot.providers.endpoint import Line, open_client, read_endpoint
+from bot.providers.models import DEFAULTS, cost, model_info
+from bot.providers.retry import Policy
+from tests.support.model_script import Say, Turn
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import MODELS, ask, completed, failed
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [("anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("openai/gpt-6.2-sol", "OPENAI_API_KEY")],
+)
+def test_a_missing_key_is_named_together_with_the_demo(model: str, variable: str) -> None:
+    with pytest.raises(UsageError, match=f"set {variable}.*slash-agent demo") as caught:
+        connect(model, {})
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_an_unknown_provider_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"no provider 'ollama'; known are anthropic, openai"):
+        connect("ollama/llama", {})
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "openai/", "openai/ ", ""])
+def test_a_name_without_a_provider_says_the_form(model: str) -> None:
+    with pytest.raises(UsageError, match="provider/name, for example"):
+        connect(model, {"OPENAI_API_KEY": "k"})
+
+
+def test_a_makers_prefix_stays_part_of_the_name() -> None:
+    provider = connect("openai/meta-llama/llama-4", {"OPENAI_API_KEY": "k"})
+    assert provider.info.name == "meta-llama/llama-4"
+    provider.close()
+
+
+def test_the_default_model_is_of_the_provider_that_has_a_key() -> None:
+    assert default_model({"ANTHROPIC_API_KEY": "k"}) == f"anthropic/{DEFAULTS['anthropic']}"
+    assert default_model({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": " "}) == f"openai/{DEFAULTS['openai']}"
+
+
+def test_without_any_key_the_default_names_both_variables_and_the_demo() -> None:
+    with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY or OPENAI_API_KEY.*slash-agent demo"):
+        default_model({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"})
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:11434", "ftp://host/v1", "http://", "http://host:port", "https://h:99999"]
+)
+def test_a_base_url_that_is_none_names_its_variable(url: str) -> None:
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not an http or https URL"):
+        connect("openai/x", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
+
+
+@pytest.mark.parametrize("key", ["a\nb", "schlüssel", "a\x00"])
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(UsageError, match="OPENAI_API_KEY holds characters") as caught:
+        connect("openai/x", {"OPENAI_API_KEY": key})
+    assert key not in str(caught.value)
+
+
+def test_an_endpoint_does_not_show_its_key() -> None:
+    endpoint = read_endpoint({"K": "sk-secret", "U": "https://user:pw@host/v1?token=t"}, "U", "K", "")
+    assert "sk-secret" not in repr(endpoint)
+    assert str(endpoint) == "https://host/v1"
+
+
+@pytest.mark.parametrize(
+    ("environment", "proxy"),
+    [
+        ({}, ""),
+        ({"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        ({"https_proxy": "http://q:1", "HTTPS_PROXY": "http://p:1"}, "http://q:1"),
+        ({"ALL_PROXY": "http://p:1"}, "http://p:1"),
+        ({"HTTP_PROXY": "http://p:1"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "other, example.com"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": ".example.com"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "*"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ample.com"}, "http://p:1"),
+    ],
+)
+def test_the_usual_proxy_variables_are_obeyed(environment: dict[str, str], proxy: str) -> None:
+    assert read_endpoint(environment, "U", "K", "https://api.example.com/v1").proxy == proxy
+
+
+def test_a_proxy_is_never_used_for_the_own_machine() -> None:
+    environment = {"U": "http://127.0.0.1:8000", "HTTP_PROXY": "http://p:1"}
+    assert read_endpoint(environment, "U", "K", "").proxy == ""
+
+
+def test_a_request_goes_through_the_proxy() -> None:
+    with ModelServer([Say("via proxy")]) as proxy:
+        environment = {"OPENAI_BASE_URL": "http://model.invalid/v1", "HTTP_PROXY": proxy.url}
+        provider = connect("openai/x", environment)
+        end = completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+        assert proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
+    assert end.message.text == "via proxy"
+
+
+def test_a_base_url_may_end_in_v1_for_anthropic_too() -> None:
+    with ModelServer([Say("ok")]) as server:
+        provider = connect("anthropic/x", {"ANTHROPIC_BASE_URL": f"{server.url}/v1/"})
+        completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+        assert server.requests[0].path == "/v1/messages"
+
+
+def test_a_query_of_the_base_url_is_kept_on_every_request() -> None:
+    with ModelServer([Say("ok")]) as server:
+        url = f"{server.url}/openai/v1?api-version=preview"
+        provider = connect("openai/x", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
+        completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+        assert server.requests[0].path == "/openai/v1/chat/completions?api-version=preview"
+
+
+def test_azure_gets_its_key_in_its_own_header_too() -> None:
+    with ModelServer([Say("ok")]) as proxy:
+        url = "http://mine.openai.azure.com/openai/v1"
+        provider = connect(
+            "openai/x", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k", "HTTP_PROXY": proxy.url}
+        )
+        completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+        assert proxy.requests[0].headers["api-key"] == "k"
+
+
+def test_an_unreadable_certificate_file_is_named() -> None:
+    with pytest.raises(UsageError, match=r"SSL_CERT_FILE names '/nowhere\.pem'"):
+        connect("openai/x", {"OPENAI_API_KEY": "k", "SSL_CERT_FILE": "/nowhere.pem"})
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed certificate for localhost with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + private)
+    return path
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_certificate_nobody_vouches_for_is_refused(model: str, certificate: Path) -> None:
+    with ModelServer([Say("secret")], certificate=certificate) as server:
+        url = f"https://localhost:{server.port}"
+        provider = connect(
+            model, {"OPENAI_BASE_URL": url, "ANTHROPIC_BASE_URL": url}, policy=Policy(attempts=2, base=0.0)
+        )
+        events = list(provider.stream(ask(), CancelToken()))
+        provider.close()
+        assert server.requests == []
+    end = failed(events)
+    assert events == [end], "a certificate does not get better by asking again"
+    assert "certificate verify failed" in end.message
+    assert "SSL_CERT_FILE" in end.message
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_certificate_of_ones_own_is_trusted_when_named(model: str, certificate: Path) -> None:
+    with ModelServer([Say("ok")], certificate=certificate) as server:
+        url = f"https://localhost:{server.port}"
+        names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
+        provider = connect(model, {**dict.fromkeys(names, url), "SSL_CERT_FILE": str(certificate)})
+        assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "ok"
+        provider.close()
+
+
+def test_canceling_ends_a_stalled_stream_under_tls_at_once(certificate: Path) -> None:
+    cancel = CancelToken()
+    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500)], certificate=certificate) as server:
+        url = f"https://localhost:{server.port}"
+        provider = connect("openai/x", {"OPENAI_BASE_URL": url, "SSL_CERT_FILE": str(certificate)})
+        stream = provider.stream(ask(), cancel)
+        next(stream)
+        timer = threading.Timer(0.3, cancel.fire, ["signal"])
+        timer.start()
+        started = time.monotonic()
+        end = failed(list(stream))
+        timer.join()
+        provider.close()
+    assert time.monotonic() - started < 1.3
+    assert end.canceled
+
+
+def test_canceling_ends_a_tls_handshake_that_gets_no_answer() -> None:
+    cancel = CancelToken()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        provider = connect("openai/x", {"OPENAI_BASE_URL": url})
+        timer = threading.Timer(0.3, cancel.fire, ["signal"])
+        timer.start()
+        started = time.monotonic()
+        end = failed(list(provider.stream(ask(), cancel)))
+        timer.join()
+        provider.close()
+    assert time.monotonic() - started < 1.3
+    assert end.canceled
+
+
+def test_a_plain_http_endpoint_trusts_no_certificate_at_all(certificate: Path) -> None:
+    """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
+    with ModelServer([Say("secret")], certificate=certificate) as server:
+        endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
+        client = open_client(endpoint, Line(), {}, patience=1.0, idle=1.0)
+        with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
+            client.get(f"https://localhost:{server.port}/")
+        client.close()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_connecting_imports_one_vendor_and_neither_github_nor_git(model: str) -> None:
+    program = (
+        "import sys; from bot.providers.connect import prewarm;"
+        "before = set(sys.modules); assert not {'anthropic', 'openai', 'pydantic', 'httpx2'} & before;"
+        f"prewarm({model!r});"
+        "print(*sorted({'anthropic', 'openai', 'github', 'git', 'yaml', 'jinja2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [model.partition("/")[0]]
+
+
+def test_every_default_is_a_listed_model() -> None:
+    assert all(model_info(name).known for name in DEFAULTS.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt-5-2025-08-07", "claude-haiku-4-5-20251001", "anthropic/claude-opus-5-5"]
+)
+def test_snapshots_and_makers_prefixes_are_the_listed_model(name: str) -> None:
+    info = model_info(name)
+    assert info.known
+    assert info.name == name
+
+
+def test_an_unknown_model_is_a_careful_guess() -> None:
+    info = model_info("model-of-next-year")
+    assert not info.known
+    assert info.context_window <= 128_000
+    assert info.output_price > 0
+
+
+def test_an_unknown_model_on_the_own_machine_costs_nothing() -> None:
+    for url in ("http://localhost:11434/v1", "http://127.0.0.1:8000/v1", "http://192.168.1.7/v1"):
+        provider = connect("openai/qwen", {"OPENAI_BASE_URL": url})
+        assert cost(Usage(1000, 0, 0, 1000), provider.info) == 0.0
+        provider.close()
+
+
+def test_cost_counts_each_kind_of_token_at_its_price() -> None:
+    info = model_info("claude-sonnet-5-5")
+    usage = Usage(input=1_000, cache_read=10_000, cache_write=2_000, output=500, reasoning=400)
+    assert cost(usage, info) == pytest.approx((1_000 * 2 + 10_000 * 0.1 + 2_000 * 2.5 + 500 * 10) / 1_000_000)
+
+
+def test_long_prompts_cost_more_where_the_vendor_says_so() -> None:
+    info = model_info("gpt-6.2-sol")
+    short, long = Usage(input=272_000, output=100), Usage(input=272_001, output=100)
+    assert cost(short, info) == pytest.approx((272_000 * 2 + 100 * 10) / 1_000_000)
+    assert cost(long, info) == pytest.approx((272_001 * 4 + 100 * 15) / 1_000_000)

@@ -1,0 +1,264 @@
+"""The one event grammar, run over both adapters against the scripted server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import (
+    ArgumentsDelta,
+    Complete,
+    Event,
+    Failed,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolStart,
+)
+from bot.contracts.messages import Finish, Text, Thinking, ToolCall, Usage
+from bot.providers.connect import connect
+from bot.providers.retry import Policy
+from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn, chat_frames, messages_frames
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import MODELS, ask, completed, failed, run
+
+pytestmark = pytest.mark.parametrize("model", MODELS)
+
+
+def check_grammar(events: list[Event]) -> None:
+    """What `bot/contracts/events.py` promises of any stream."""
+    assert [isinstance(event, Complete | Failed) for event in events].count(True) == 1
+    assert isinstance(events[-1], Complete | Failed)
+    others = [isinstance(event, Retrying) for event in events[:-1]]
+    assert others == sorted(others, reverse=True), "Retrying comes only before anything else"
+    open_calls: set[int] = set()
+    seen: set[int] = set()
+    for event in events:
+        if isinstance(event, ToolStart):
+            assert event.index not in seen
+            seen.add(event.index)
+            open_calls.add(event.index)
+        elif isinstance(event, ArgumentsDelta):
+            assert event.index in open_calls
+        elif isinstance(event, ToolEnd):
+            open_calls.remove(event.index)
+    message = events[-1].message if isinstance(events[-1], Complete) else events[-1].partial
+    if message is not None:
+        texts = "".join(event.text for event in events if isinstance(event, TextDelta))
+        assert texts == message.text
+        for index, call in enumerate(message.calls):
+            pieces = [
+                event.text for event in events if isinstance(event, ArgumentsDelta) and event.index == index
+            ]
+            assert call.arguments == "".join(pieces)
+
+
+def test_text_comes_as_deltas_and_whole(model: str) -> None:
+    events, _ = run(model, [Turn((Say("Hello, wörld ✓"),), pieces=4)])
+    check_grammar(events)
+    assert len([event for event in events if isinstance(event, TextDelta)]) == 4
+    end = completed(events)
+    assert end.message.parts == (Text("Hello, wörld ✓"),)
+    assert (end.finish, end.message.role) == (Finish.END_TURN, "assistant")
+
+
+def test_thinking_is_a_part_of_its_own_before_the_text(model: str) -> None:
+    events, _ = run(model, [Turn((Think("Let me see."), Say("Yes.")), pieces=3)])
+    check_grammar(events)
+    assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Let me see."
+    thinking, text = completed(events).message.parts
+    assert isinstance(thinking, Thinking)
+    assert thinking.text == "Let me see."
+    assert text == Text("Yes.")
+
+
+def test_a_call_keeps_its_arguments_as_they_were_streamed(model: str) -> None:
+    raw = '{"command" :  "ls",\n "b": 1.0}'
+    events, _ = run(model, [Turn((Call("bash", raw, id="call_a"),), pieces=2)])
+    check_grammar(events)
+    end = completed(events)
+    assert end.message.parts == (ToolCall("call_a", "bash", raw),)
+    assert end.finish is Finish.TOOL_USE
+
+
+def test_interleaved_parallel_calls_are_kept_apart(model: str) -> None:
+    calls = (
+        Call("bash", {"command": "one"}, "c1"),
+        Call("view", {"path": "two"}, "c2"),
+        Call("ls", {}, "c3"),
+    )
+    events, _ = run(model, [Turn((Say("Look:"), *calls), pieces=3, interleave=True)])
+    check_grammar(events)
+    assert completed(events).message.calls == tuple(ToolCall(call.id, call.name, call.text) for call in calls)
+    ends = [event.index for event in events if isinstance(event, ToolEnd)]
+    assert sorted(ends) == [0, 1, 2]
+
+
+def test_a_call_cut_at_the_token_limit_is_not_complete(model: str) -> None:
+    stop = "max_tokens" if model.startswith("anthropic") else "length"
+    calls = (Call("bash", {"command": "ls"}, "c1"), Call("write", '{"path": "a", "conte', "c2"))
+    events, _ = run(model, [Turn(calls, stop=stop)])
+    check_grammar(events)
+    end = completed(events)
+    assert (end.finish, end.raw_reason) == (Finish.MAX_TOKENS, stop)
+    assert [call.complete for call in end.message.calls] == [True, False]
+
+
+def test_a_call_without_any_arguments_at_the_token_limit_is_not_complete(model: str) -> None:
+    stop = "max_tokens" if model.startswith("anthropic") else "length"
+    events, _ = run(model, [Turn((Call("bash", ""),), stop=stop)])
+    assert [call.complete for call in completed(events).message.calls] == [False]
+
+
+def test_calls_decide_over_a_reason_that_knows_none(model: str) -> None:
+    stop = "end_turn" if model.startswith("anthropic") else "stop"
+    events, _ = run(model, [Turn((Call("bash", {"command": "ls"}),), stop=stop)])
+    end = completed(events)
+    assert (end.finish, end.raw_reason) == (Finish.TOOL_USE, stop)
+
+
+def test_a_reason_that_promises_calls_without_any_ends_the_turn(model: str) -> None:
+    stop = "tool_use" if model.startswith("anthropic") else "tool_calls"
+    events, _ = run(model, [Turn((Say("Done."),), stop=stop)])
+    assert completed(events).finish is Finish.END_TURN
+
+
+@pytest.mark.parametrize("reason", ["refusal", "content_filter", "a_reason_of_next_year"])
+def test_an_unknown_or_refusing_reason_is_an_error_that_keeps_the_word(model: str, reason: str) -> None:
+    events, _ = run(model, [Turn((Say("I"),), stop=reason)])
+    check_grammar(events)
+    end = completed(events)
+    assert (end.finish, end.raw_reason) == (Finish.ERROR, reason)
+
+
+def test_an_answer_with_no_text_and_no_call_is_complete_and_empty(model: str) -> None:
+    events, _ = run(model, [Turn(())])
+    assert [type(event) for event in events] == [Complete]
+    assert completed(events).message.parts == ()
+
+
+def test_usage_is_counted_the_same_way_for_both(model: str) -> None:
+    tokens = Tokens(input=100, output=20, cache_read=900)
+    events, _ = run(model, [Turn((Say("Hi"),), tokens=tokens)])
+    assert completed(events).usage == Usage(input=100, cache_read=900, output=20)
+
+
+def test_an_error_inside_the_stream_after_text_fails_with_what_had_come(model: str) -> None:
+    error = {"type": "server_error", "message": "the model fell over"}
+    events, requests = run(model, [Turn((Say("Half"),), error=error)])
+    check_grammar(events)
+    end = failed(events)
+    assert "the model fell over" in end.message
+    assert (end.status, end.canceled) == (500, False)
+    assert end.partial is not None
+    assert end.partial.text == "Half"
+    assert len(requests) == 1
+
+
+def test_an_overload_inside_the_stream_before_anything_is_tried_again(model: str) -> None:
+    error = {"type": "overloaded_error", "message": "Overloaded"}
+    events, requests = run(model, [Turn((), error=error), Say("Hello")])
+    check_grammar(events)
+    assert [type(event) for event in events] == [Retrying, TextDelta, Complete]
+    assert len(requests) == 2
+
+
+def test_a_stream_that_ends_before_the_answer_does_fails_with_what_had_come(model: str) -> None:
+    events, requests = run(model, [Turn((Say("Half of it"),), ending=False)])
+    check_grammar(events)
+    end = failed(events)
+    assert "ended before" in end.message
+    assert end.partial is not None
+    assert end.partial.text == "Half of it"
+    assert len(requests) == 1
+
+
+def test_a_call_open_when_the_stream_breaks_is_kept_but_not_complete(model: str) -> None:
+    parts = (Say("So:"), Call("bash", {"command": "xyzzy"}))
+    frames = messages_frames if model.startswith("anthropic") else chat_frames
+    body = frames(Turn(parts), 0)
+    events, _ = run(model, [Turn(parts, drop=body.index(b"xyzzy"))])
+    check_grammar(events)
+    partial = failed(events).partial
+    assert partial is not None
+    assert [call.complete for call in partial.calls] == [False]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.integers(1, 2500), max_size=60).map(tuple), pieces=st.integers(1, 40))
+def test_any_split_of_the_bytes_gives_the_same_answer(
+    model: str, cuts: tuple[int, ...], pieces: int, shared_servers: dict[str, Any]
+) -> None:
+    parts = (
+        Think("hm … ✓"),
+        Say("Grüße\u2028, 世界 🎉"),
+        Call("bash", {"command": "echo ✓"}, "c1"),
+        Call("ls", {}, "c2"),
+    )
+    shared_servers["turn"] = Turn(parts, pieces=pieces, interleave=True, cuts=cuts)
+    events = list(shared_servers[model].stream(ask(), CancelToken()))
+    check_grammar(events)
+    message = completed(events).message
+    assert message.text == "Grüße\u2028, 世界 🎉"
+    assert [call.arguments for call in message.calls] == [parts[2].text, parts[3].text]
+
+
+@pytest.fixture
+def shared_servers() -> Any:
+    shared: dict[str, Any] = {}
+    with ModelServer(lambda _: shared["turn"]) as server:
+        for name in MODELS:
+            shared[name] = connect(name, server.environment())
+        yield shared
+        for name in MODELS:
+            shared[name].close()
+
+
+_KEYS = ["type", "index", "delta", "content_block", "message", "usage", "choices", "tool_calls", "function"]
+_KEYS += [
+    "finish_reason",
+    "id",
+    "name",
+    "arguments",
+    "text",
+    "partial_json",
+    "stop_reason",
+    "content",
+    "error",
+]
+_WORDS = ["text", "tool_use", "content_block_start", "content_block_delta", "content_block_stop", "error"]
+_WORDS += ["message_start", "message_delta", "stop", "text_delta", "thinking", "input_json_delta"]
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(_KEYS), inner | st.sampled_from(_WORDS), max_size=6)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(frames=st.lists(_JSON, max_size=6))
+def test_nothing_a_server_sends_makes_the_adapter_raise(
+    model: str, frames: list[Any], shared_raw: dict[str, Any]
+) -> None:
+    shared_raw["body"] = "".join(f"event: x\ndata: {json.dumps(frame)}\n\n" for frame in frames).encode()
+    check_grammar(list(shared_raw[model].stream(ask(), CancelToken())))
+
+
+@pytest.fixture
+def shared_raw() -> Any:
+    shared: dict[str, Any] = {}
+    with ModelServer(lambda _: Raw(shared["body"])) as server:
+        for name in MODELS:
+            shared[name] = connect(name, server.environment(), policy=Policy(attempts=1))
+        yield shared
+        for name in MODELS:
+            shared[name].close()

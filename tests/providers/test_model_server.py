@@ -1,0 +1,81 @@
+"""The scripted model server itself, as tests and benches use it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.messages import Message, ToolResult
+from bot.providers.connect import connect
+from tests.support.model_script import Asked, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import MODELS, ask, completed, failed, run, user
+from tests.support.workshops import eventually
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_request_beyond_the_script_is_refused_for_good() -> None:
+    events, requests = run(MODELS[0], [])
+    assert "the script has 0 steps and this is request 1" in failed(events).message
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_script_may_be_a_function_of_the_request(model: str) -> None:
+    def script(asked: Asked) -> Step:
+        return Say(f"{asked.number} {sorted(asked.tools)} {asked.results}")
+
+    history = ask(user("q"), Message("tool", (ToolResult("a", "bash", "hi"),)))
+    events, _ = run(model, script, history)
+    assert completed(events).message.text == "0 ['bash'] ['hi']"
+
+
+def test_a_script_that_raises_is_an_answer_and_not_a_hang() -> None:
+    events, _ = run(MODELS[0], lambda _: 1 / 0)  # type: ignore[arg-type,return-value]  # what a broken script does
+    assert "ZeroDivisionError" in failed(events).message
+
+
+def test_requests_are_recorded_word_for_word_with_their_times() -> None:
+    with ModelServer([Say("ok"), Say("ok")]) as server:
+        for _ in range(2):
+            request = urllib.request.Request(
+                f"{server.url}/v1/messages", b'{"a":1}', {"X-Test": "é".encode().hex()}
+            )
+            urllib.request.urlopen(request).read()
+        first, second = server.requests
+        # The client has its last byte a moment before the server has noted that it is sent.
+        assert eventually(lambda: second.answered_ns > 0)
+    assert first.raw.startswith(b"POST /v1/messages HTTP/1.1\r\n")
+    assert first.raw.endswith(b'\r\n\r\n{"a":1}')
+    assert first.json == {"a": 1}
+    assert first.arrived_ns < first.answered_ns < second.arrived_ns < second.answered_ns
+
+
+def test_on_its_own_it_prints_its_url_and_at_the_end_the_timings() -> None:
+    command = [sys.executable, "-m", "tests.support.model_server", "--script", "echo-hi:2"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["openai_url"]
+        provider = connect("openai/x", {"OPENAI_BASE_URL": url})
+        messages = [user("go")]
+        texts = []
+        while not texts:
+            end = completed(list(provider.stream(ask(*messages), CancelToken())))
+            answers = tuple(ToolResult(call.id, call.name, "hi") for call in end.message.calls)
+            messages += [end.message, Message("tool", answers)]
+            texts = [end.message.text] if end.message.text else []
+        provider.close()
+        process.send_signal(signal.SIGTERM)
+        timings = json.loads(process.stdout.readline())["requests"]
+    assert process.returncode == 0
+    assert texts == ["Done."]
+    assert [row["path"] for row in timings] == ["/v1/chat/completions"] * 3
+    assert all(row["arrived_ns"] < row["answered_ns"] for row in timings)

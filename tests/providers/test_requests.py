@@ -1,0 +1,337 @@
+"""What the adapters put on the wire: golden bodies, the byte prefix, cache marks, what is repaired on the way."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.model import ModelRequest
+from bot.providers.connect import connect
+from tests.support.model_script import Call, Say, Think, Turn
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import MODELS, ask, completed, run, user
+
+MESSAGES, CHAT = MODELS
+MARK = {"type": "ephemeral"}
+
+
+def assistant(*parts: Any) -> Message:
+    return Message("assistant", parts)
+
+
+def results(*parts: ToolResult) -> Message:
+    return Message("tool", parts)
+
+
+def sent(model: str, *messages: Message, **options: Any) -> dict[str, Any]:
+    """The body of the request for these messages."""
+    _, requests = run(model, [Say("ok")], ask(*messages, **options))
+    body: dict[str, Any] = json.loads(requests[0].body)
+    return body
+
+
+def session(model: str, turns: int) -> list[bytes]:
+    """The bodies of a session in which every answer and its results were appended."""
+    script = [
+        Turn((Think("hm", signature=f"s{n}"), Say(f"step {n}"), Call("bash", {"n": n}))) for n in range(turns)
+    ]
+    messages = [user("go")]
+    with ModelServer(script) as server:
+        provider = connect(model, server.environment())
+        for _ in range(turns):
+            end = completed(list(provider.stream(ask(*messages), CancelToken())))
+            answers = tuple(ToolResult(call.id, call.name, "hi\n") for call in end.message.calls)
+            messages += [end.message, Message("tool", answers)]
+        provider.close()
+        return [request.body for request in server.requests]
+
+
+def test_the_first_messages_request_word_for_word() -> None:
+    _, requests = run(MESSAGES, [Say("ok")], ask(user("hello")))
+    assert requests[0].path == "/v1/messages"
+    assert requests[0].body.decode() == (
+        '{"model":"claude-sonnet-5-5","max_tokens":128000,"stream":true,'
+        '"tools":[{"name":"bash","description":"Run a command.","input_schema":'
+        '{"type":"object","properties":{"command":{"type":"string"}},"required":[]}}],'
+        '"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],'
+        '"messages":[{"role":"user","content":[{"type":"text","text":"hello","cache_control":{"type":"ephemeral"}}]}]}'
+    )
+
+
+def test_the_first_chat_request_word_for_word() -> None:
+    _, requests = run(CHAT, [Say("ok")], ask(user("hello")))
+    assert requests[0].path == "/v1/chat/completions"
+    assert requests[0].body.decode() == (
+        '{"model":"gpt-6.2-sol","stream":true,"stream_options":{"include_usage":true},'
+        '"tools":[{"type":"function","function":{"name":"bash","description":"Run a command.","parameters":'
+        '{"type":"object","properties":{"command":{"type":"string"}},"required":[]}}}],'
+        '"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hello"}]}'
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_request_without_its_marks_is_a_byte_prefix_of_the_next(model: str) -> None:
+    bodies = [body.replace(b',"cache_control":{"type":"ephemeral"}', b"") for body in session(model, 6)]
+    for earlier, later in itertools.pairwise(bodies):
+        assert later.startswith(earlier.removesuffix(b"]}"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_only_known_headers_leave_whatever_the_process_environment_says(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: 1\nauthorization: Bearer other")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Leak: 1\nauthorization: Bearer other")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-1")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "other")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    _, requests = run(model, [Say("ok")])
+    headers = requests[0].headers
+    assert headers["authorization"] == "Bearer test-key"
+    known = {
+        "host",
+        "accept-encoding",
+        "connection",
+        "accept",
+        "content-type",
+        "user-agent",
+        "content-length",
+    }
+    assert set(headers) - known <= {"authorization", "x-api-key", "anthropic-version"}
+    assert headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_server_of_ones_own_needs_no_key(model: str) -> None:
+    with ModelServer([Say("ok")]) as server:
+        environment = {name: value for name, value in server.environment().items() if name.endswith("_URL")}
+        provider = connect(model, environment)
+        completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tool_choice_none_changes_no_byte_before_the_last_message(model: str) -> None:
+    request = ask(user("hello"))
+    masked = ModelRequest(request.system, request.tools, request.messages, "none")
+    _, plain = run(model, [Say("ok")], request)
+    _, none = run(model, [Say("ok")], masked)
+    assert none[0].body.startswith(plain[0].body.removesuffix(b"}"))
+    choice = json.loads(none[0].body)["tool_choice"]
+    assert choice in ("none", {"type": "none"})
+
+
+def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
+    turn = Turn(
+        (Think("Let me\nsee… ", "sig+/="), Think(redacted="opaque=="), Think("", "empty-text"), Say("So."))
+    )
+    events, _ = run(MESSAGES, [turn])
+    body = sent(MESSAGES, user("q"), completed(events).message, user("go on"))
+    assert body["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "Let me\nsee… ", "signature": "sig+/="},
+        {"type": "redacted_thinking", "data": "opaque=="},
+        {"type": "thinking", "thinking": "", "signature": "empty-text"},
+        {"type": "text", "text": "So."},
+    ]
+
+
+def test_thinking_without_a_signature_is_dropped() -> None:
+    body = sent(MESSAGES, user("q"), assistant(Thinking("cut short"), Text("So.")), user("go on"))
+    assert body["messages"][1]["content"] == [{"type": "text", "text": "So."}]
+
+
+def test_chat_gets_no_thinking_back() -> None:
+    body = sent(CHAT, user("q"), assistant(Thinking("hm"), Text("So.")), user("go on"))
+    assert body["messages"][2] == {"role": "assistant", "content": "So."}
+
+
+def test_results_go_into_one_user_message_for_anthropic() -> None:
+    calls = assistant(ToolCall("a", "bash", "{}"), ToolCall("b", "bash", "{}"))
+    body = sent(
+        MESSAGES,
+        user("q"),
+        calls,
+        results(ToolResult("a", "bash", "one"), ToolResult("b", "bash", "two", True)),
+    )
+    assert body["messages"][2] == {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": "one"},
+            {
+                "type": "tool_result",
+                "tool_use_id": "b",
+                "content": "two",
+                "is_error": True,
+                "cache_control": MARK,
+            },
+        ],
+    }
+
+
+def test_results_go_into_one_message_each_for_chat_with_errors_named() -> None:
+    calls = assistant(ToolCall("a", "bash", "{}"), ToolCall("b", "bash", "{}"), ToolCall("c", "bash", "{}"))
+    answers = results(
+        ToolResult("a", "bash", "one"),
+        ToolResult("b", "bash", "no such file", True),
+        ToolResult("c", "bash", "error: unknown", True),
+    )
+    body = sent(CHAT, user("q"), calls, answers)
+    assert body["messages"][3:] == [
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "tool", "tool_call_id": "b", "content": "Error: no such file"},
+        {"role": "tool", "tool_call_id": "c", "content": "error: unknown"},
+    ]
+
+
+def test_a_user_message_after_results_is_merged_behind_them_for_anthropic() -> None:
+    body = sent(
+        MESSAGES,
+        user("q"),
+        assistant(ToolCall("a", "bash", "{}")),
+        results(ToolResult("a", "bash", "one")),
+        user("The check fails."),
+        user("Go on."),
+    )
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    assert [block["type"] for block in body["messages"][2]["content"]] == ["tool_result", "text", "text"]
+
+
+def test_an_assistant_message_with_nothing_to_send_is_left_out() -> None:
+    for model in MODELS:
+        body = sent(model, user("q"), assistant(), assistant(Text("")), user("go on"))
+        assert "assistant" not in [message["role"] for message in body["messages"]]
+
+
+def test_blank_text_is_left_out_for_anthropic() -> None:
+    body = sent(MESSAGES, user("q"), assistant(Text("\n "), ToolCall("a", "bash", "{}")), user("x"))
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"a": ', "[1]", "null", '"x"', '{"a": NaN}', '{"a": 1e999}', "{} {}", "[" * 100_000]
+)
+def test_broken_arguments_go_back_wrapped_beside_their_result(raw: str) -> None:
+    history = (
+        user("q"),
+        assistant(ToolCall("a", "bash", raw)),
+        results(ToolResult("a", "bash", "not JSON", True)),
+    )
+    block = sent(MESSAGES, *history)["messages"][1]["content"][0]
+    assert block == {"type": "tool_use", "id": "a", "name": "bash", "input": {"INVALID_JSON": raw}}
+    if raw == '{"a": 1e999}':
+        return  # a number too large is JSON all the same, and goes back as the string it was
+    function = sent(CHAT, *history)["messages"][2]["tool_calls"][0]["function"]
+    assert json.loads(function["arguments"]) == {"INVALID_JSON": raw}
+
+
+def test_whole_arguments_go_back_in_their_own_order_and_for_chat_to_the_byte() -> None:
+    raw = '{"z" : 1, "a": {"y":2,"b":[1.0]}}'
+    history = (user("q"), assistant(ToolCall("a", "bash", raw)), results(ToolResult("a", "bash", "ok")))
+    _, requests = run(MESSAGES, [Say("ok")], ask(*history))
+    assert b'"input":{"z":1,"a":{"y":2,"b":[1.0]}}' in requests[0].body
+    assert sent(CHAT, *history)["messages"][2]["tool_calls"][0]["function"]["arguments"] == raw
+
+
+def test_no_arguments_go_back_as_an_empty_object() -> None:
+    history = (user("q"), assistant(ToolCall("a", "bash", "")), results(ToolResult("a", "bash", "ok")))
+    assert sent(MESSAGES, *history)["messages"][1]["content"][0]["input"] == {}
+    assert sent(CHAT, *history)["messages"][2]["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_lone_surrogates_and_nul_never_leave(model: str) -> None:
+    bad = "a\ud800b\x00c\udfff"
+    history = (
+        user(bad),
+        assistant(Text(bad), ToolCall("a", "bash", json.dumps({"x": bad, bad: ["\0"]}))),
+        results(ToolResult("a", "bash", bad)),
+    )
+    _, requests = run(model, [Say("ok")], ask(*history, system=bad))
+    text = requests[0].body.decode()
+    if model == MESSAGES:
+        assert "\\u0000" not in text
+        assert "\\ud800" not in text
+    assert "\0" not in text
+    assert "a\ufffdb\ufffdc\ufffd" in text
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_halves_of_one_character_are_joined_and_not_lost(model: str) -> None:
+    assert "🎉".encode() in run(model, [Say("ok")], ask(user("\ud83c\udf89")))[1][0].body
+
+
+def test_an_id_of_another_vendor_is_replaced_in_call_and_result_alike() -> None:
+    odd = "call|1 " * 20
+    body = sent(
+        MESSAGES, user("q"), assistant(ToolCall(odd, "bash", "{}")), results(ToolResult(odd, "bash", "ok"))
+    )
+    id = body["messages"][1]["content"][0]["id"]
+    assert body["messages"][2]["content"][0]["tool_use_id"] == id
+    assert id.isascii()
+    assert len(id) <= 64
+
+
+def test_cache_marks_are_on_the_system_end_and_on_the_last_two_user_messages() -> None:
+    body = json.loads(session(MESSAGES, 4)[3])
+    marked = [
+        (at, position)
+        for at, message in enumerate(body["messages"])
+        for position, block in enumerate(message["content"])
+        if "cache_control" in block
+    ]
+    assert body["system"][-1]["cache_control"] == MARK
+    assert marked == [(4, 0), (6, 0)]
+    assert "cache_control" not in json.dumps(body["tools"])
+
+
+def test_without_system_text_and_tools_their_keys_are_left_out() -> None:
+    body = sent(MESSAGES, user("q"), system="", tools=())
+    assert not {"system", "tools"} & set(body)
+    body = sent(CHAT, user("q"), system="", tools=())
+    assert "tools" not in body
+    assert [message["role"] for message in body["messages"]] == ["user"]
+
+
+def test_the_messages_request_is_what_the_vendors_own_types_describe() -> None:
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+    from pydantic import TypeAdapter
+
+    for body in session(MESSAGES, 3):
+        TypeAdapter(MessageCreateParamsStreaming).validate_python(json.loads(body))
+
+
+def test_the_chat_request_is_what_the_vendors_own_types_describe() -> None:
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+    from pydantic import TypeAdapter
+
+    for body in session(CHAT, 3):
+        TypeAdapter(CompletionCreateParamsStreaming).validate_python(json.loads(body))
+
+
+def test_a_message_is_encoded_once_in_a_session() -> None:
+    from bot.providers.encoding import History
+
+    encoded: list[Message] = []
+    history = History(lambda message, _: encoded.append(message))
+    messages = [user("one"), user("one")]
+    history.encoded(messages)
+    history.encoded([*messages, user("two")])
+    assert [message.text for message in encoded] == ["one", "one", "two"]
+
+
+def test_messages_no_longer_in_the_history_are_forgotten() -> None:
+    from bot.providers.encoding import History
+
+    encoded: list[Message] = []
+    history = History(lambda message, _: encoded.append(message))
+    first = user("first")
+    history.encoded([first, *(user(str(number)) for number in range(50))])
+    history.encoded([user("summary")])
+    history.encoded([first])
+    assert encoded.count(first) == 2

@@ -1,0 +1,83 @@
+"""The decisions of `bot/providers/retry.py`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.providers.retry import DEFAULT_POLICY, Failure, GiveUp, Policy, asked_wait, is_retryable, next_wait
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
+def test_statuses_that_may_pass_are_retried(status: int) -> None:
+    assert is_retryable(status)
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 405, 413, 422])
+def test_statuses_that_stay_are_not(status: int) -> None:
+    assert not is_retryable(status)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 0 "}, 0.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+        ({"retry-after": "Sat, 21 Nov 2026 12:00:30 GMT"}, 30.0),
+        ({"retry-after": "Sat, 21 Nov 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after": "Sat, 21 Nov 2026 12:00:30 -0000"}, 30.0),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "1e9"}, None),
+        ({"retry-after": "²"}, None),
+        ({"retry-after": "tomorrow"}, None),
+    ],
+)
+def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers, NOW) == seconds
+
+
+@given(st.text(max_size=20))
+def test_any_header_value_is_read_or_passed_over(value: str) -> None:
+    seconds = asked_wait({"retry-after": value}, NOW)
+    assert seconds is None or seconds >= 0
+
+
+@given(st.integers(1, 5), st.floats(0, 1, exclude_max=True))
+def test_the_wait_is_anything_up_to_the_doubling_bound(attempt: int, drawn: float) -> None:
+    wait = next_wait(Failure("x", 500, True), attempt, DEFAULT_POLICY, lambda: drawn)
+    assert wait == drawn * 2 ** (attempt - 1)
+
+
+def test_the_doubling_stops_at_the_cap() -> None:
+    wait = next_wait(Failure("x", 500, True), 20, Policy(attempts=100), lambda: 1.0)
+    assert wait == 60.0
+
+
+def test_the_servers_wish_goes_before_our_own() -> None:
+    assert next_wait(Failure("x", 429, True, 17.0), 1, DEFAULT_POLICY, lambda: 0.5) == 17.0
+
+
+def test_a_wish_over_the_cap_ends_it_and_names_the_number() -> None:
+    end = next_wait(Failure("x", 429, True, 3600.0), 1, DEFAULT_POLICY, lambda: 0.5)
+    assert isinstance(end, GiveUp)
+    assert "3600 s" in end.reason
+
+
+def test_the_last_attempt_is_the_last() -> None:
+    failure = Failure("x", 500, True)
+    assert isinstance(next_wait(failure, 5, DEFAULT_POLICY, lambda: 0.5), float)
+    assert next_wait(failure, 6, DEFAULT_POLICY, lambda: 0.5) == GiveUp("after 6 attempts")
+
+
+def test_what_is_wrong_is_not_sent_again() -> None:
+    assert next_wait(Failure("x", 400), 1, DEFAULT_POLICY, lambda: 0.5) == GiveUp()

@@ -1,0 +1,147 @@
+"""A repository on a forge, a request under its issue, and bundles as a run would leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.checkout import layout
+from bot.checkout.git import Git
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Actor, Thread, Tier, Trigger
+from bot.forge.forge import Forge
+from bot.github.client import GitHub, connect
+from bot.github.retry import Pace
+from bot.publish.bundle import Bundle, read_bundle, write_bundle
+from bot.publish.publish import Published, publish
+from tests.support.outcomes import OUTCOME, make_request
+
+REPO = "octo/hello"
+FILES = {
+    "invoice.py": "def total(lines):\n    return sum(round(line) for line in lines)\n",
+    "README.md": "Hello\n",
+}
+FIXED = "def total(lines):\n    return round(sum(lines))\n"
+
+
+@dataclass
+class World:
+    """One forge with one repository, and what a test does to it."""
+
+    forge: Forge
+    folder: Path
+    token: str
+    base_sha: str
+    issue: int
+    comment_id: int
+    ann: int
+    said: list[str] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def room(self, name: str) -> Path:
+        """A folder that does not exist yet."""
+        return self.folder / f"{name}-{next(self._numbers)}"
+
+    def outcome(self, **fields: Any) -> Outcome:
+        url = f"{self.forge.url}/{REPO}/issues/{self.issue}"
+        request = make_request(
+            actor=Actor("ann", self.ann, Tier.MAINTAINER),
+            clone_url=self.forge.clone_url(REPO),
+            thread=Thread(self.issue, "Totals are off by a cent", "", "bob", url),
+            trigger=Trigger("issue_comment", self.comment_id, url, "2026-01-02T03:04:05Z"),
+        )
+        return replace(OUTCOME, **({"request": request, "base_sha": self.base_sha} | fields))
+
+    def bundle(
+        self, changes: Mapping[str, str] | None = None, *, patch: bytes | None = None, **fields: Any
+    ) -> Bundle:
+        """A bundle whose patch changes files of the base commit."""
+        outcome = self.outcome(**fields)
+        if patch is None:
+            patch = self.patch({"invoice.py": FIXED} if changes is None else changes)
+        folder = self.room("bundle")
+        write_bundle(folder, outcome, patch, b"", "Round totals once, at the end\n\nSummed exactly.\n")
+        return read_bundle(folder)
+
+    def patch(self, changes: Mapping[str, str]) -> bytes:
+        """What git says of `changes` against the base commit."""
+        git_dir = self.room("git")
+        layout.make_git_dir(git_dir, bare=True, object_format="sha1", attributes=layout.READABLE_ATTRIBUTES)
+        git = Git(git_dir)
+        served = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.forge.git_folder(REPO) / "objects")}
+        index = git_dir / "index"
+        git.run("read-tree", self.base_sha, index=index, env=served)
+        for path, text in changes.items():
+            blob = git.run("hash-object", "-w", "--stdin", input=text.encode()).decode().strip()
+            git.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", index=index, env=served)
+        return git.run("diff-index", "--cached", "-p", "--binary", self.base_sha, index=index, env=served)
+
+    def github(self, token: str | None = None) -> GitHub:
+        pace = Pace(between_writes=0, sleep=lambda seconds: None)
+        return connect(self.token if token is None else token, self.forge.api_url, pace=pace)
+
+    def publish(self, bundle: Bundle, *, token: str | None = None, **options: Any) -> Published:
+        used = self.token if token is None else token
+        return publish(
+            bundle,
+            options.pop("github", None) or self.github(used),
+            git_url=self.forge.clone_url(REPO),
+            token=used,
+            folder=self.room("publish"),
+            say=self.said.append,
+            **options,
+        )
+
+    # Looking at what is there now
+
+    def api(self, path: str) -> Any:
+        _, data = self.github()._hub.requester.requestJsonAndCheck("GET", f"/repos/{REPO}{path}")
+        return data
+
+    def pulls(self) -> list[dict[str, Any]]:
+        return list(self.api("/pulls?state=all"))
+
+    def comments(self) -> list[str]:
+        return [comment["body"] for comment in self.api(f"/issues/{self.issue}/comments")]
+
+    def branches(self) -> dict[str, str]:
+        git = Git(self.forge.git_folder(REPO))
+        listing = git.run("for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads").decode()
+        return dict(line.split() for line in listing.splitlines())
+
+    def commit(self, sha: str) -> str:
+        return Git(self.forge.git_folder(REPO)).run("cat-file", "commit", sha).decode()
+
+    def writes(self) -> list[str]:
+        """Every API request so far that was not a question, and every push."""
+        return [
+            f"{exchange.method} {exchange.path}"
+            for exchange in self.forge.requests
+            if exchange.method not in ("GET", "HEAD") and "git-upload-pack" not in exchange.path
+        ]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with Forge() as forge:
+        forge.add_user("octo")
+        ann = forge.add_user("ann")
+        forge.add_user("bob")
+        source = tmp_path / "source"
+        source.mkdir()
+        for name, text in FILES.items():
+            (source / name).write_text(text)
+        forge.create_repository("octo", "hello", source)
+        forge.grant(REPO, "ann", "write")
+        issue = forge.create_issue(REPO, "bob", "Totals are off by a cent")
+        comment_id, _ = forge.comment(REPO, issue, "ann", "/agent fix the rounding of totals")
+        permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+        token = forge.token(permissions=permissions, repo=REPO)
+        base_sha = forge.branch_sha(REPO)
+        assert base_sha is not None
+        yield World(forge, tmp_path, token, base_sha, issue, comment_id, ann)

@@ -1,0 +1,172 @@
+"""The progress comment: one a request, never waited for, the last word always written."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bot.github.client import GitHub
+from bot.publish.markers import PROGRESS
+from bot.publish.progress import Progress, ProgressState, finish_progress
+from bot.publish.thread import Place, find_comment, with_mark
+from tests.publish.conftest import REPO, World
+
+
+def place_in(world: World, key: str = "11") -> Place:
+    return Place(REPO, world.issue, key)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
+def ours(world: World) -> list[str]:
+    return [
+        body
+        for body in world.comments()
+        if "<!-- slash-agent progress" in body or "<!-- slash-agent ended" in body
+    ]
+
+
+def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> None:
+    progress = Progress(world.github, place_in(world), interval=0.01)
+    for turn in range(20):
+        progress.update(ProgressState(f"Working, turn {turn}"))
+    progress.close(ProgressState("Done", ("6 turns",), "https://run.test/1"))
+    (comment,) = ours(world)
+    assert comment.startswith("**Done**\n\n- 6 turns\n\n[Follow the run](https://run.test/1)")
+    assert progress.problem == ""
+
+
+def test_states_in_between_are_skipped(world: World) -> None:
+    progress = Progress(world.github, place_in(world), interval=60)
+    for turn in range(20):
+        progress.update(ProgressState(f"turn {turn}"))
+        time.sleep(0.01)
+    progress.close(ProgressState("Done"))
+    assert len([write for write in world.writes() if "comments" in write]) == 2
+
+
+def test_edits_are_apart_by_the_interval(world: World) -> None:
+    progress = Progress(world.github, place_in(world), interval=0.3)
+    progress.update(ProgressState("one"))
+    wait_for(lambda: len(ours(world)) == 1)
+    progress.update(ProgressState("two"))
+    time.sleep(0.1)
+    assert "one" in ours(world)[0]
+    wait_for(lambda: "two" in ours(world)[0])
+    progress.close()
+
+
+def test_nobody_waits_for_a_slow_github(world: World) -> None:
+    release = threading.Event()
+
+    def connect_slowly() -> GitHub:
+        release.wait(10)
+        return world.github()
+
+    progress = Progress(connect_slowly, place_in(world))
+    began = time.monotonic()
+    progress.update(ProgressState("one"))
+    progress.update(ProgressState("two"))
+    assert time.monotonic() - began < 1
+    release.set()
+    progress.close(ProgressState("Done"))
+    assert "Done" in ours(world)[0]
+
+
+def test_closing_does_not_wait_for_ever(world: World) -> None:
+    release = threading.Event()
+
+    def connect_never() -> GitHub:
+        release.wait(10)
+        return world.github()
+
+    progress = Progress(connect_never, place_in(world))
+    began = time.monotonic()
+    progress.close(ProgressState("Done"), timeout=0.1)
+    assert time.monotonic() - began < 2
+    release.set()
+
+
+def test_a_run_started_again_edits_the_same_comment(world: World) -> None:
+    for word in ("first", "second"):
+        progress = Progress(world.github, place_in(world), interval=0)
+        progress.close(ProgressState(word))
+    (comment,) = ours(world)
+    assert "second" in comment
+
+
+def test_another_request_gets_its_own_comment(world: World) -> None:
+    for key in ("11", "12"):
+        Progress(world.github, place_in(world, key), interval=0).close(ProgressState("Done"))
+    assert len(ours(world)) == 2
+
+
+def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> None:
+    progress = Progress(world.github, place_in(world), interval=0)
+    progress.update(ProgressState("one"))
+    wait_for(lambda: len(ours(world)) == 1)
+    found = find_comment(world.github(), place_in(world), PROGRESS)
+    assert found is not None
+    world.forge.delete_comment(REPO, found.id)
+    progress.close(ProgressState("Done"))
+    assert ours(world) == []
+    assert progress.problem == ""
+
+
+def test_a_token_that_may_not_comment_is_a_problem_and_no_failure(world: World) -> None:
+    token = world.forge.token(permissions={"issues": "read"}, repo=REPO)
+    progress = Progress(lambda: world.github(token), place_in(world), interval=0)
+    progress.close(ProgressState("Done"))
+    assert "does not allow" in progress.problem
+
+
+def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
+    fake = with_mark(place_in(world), PROGRESS, "mine")
+    world.forge.comment(REPO, world.issue, "bob", fake)
+    Progress(world.github, place_in(world), interval=0).close(ProgressState("Done"))
+    assert len(ours(world)) == 2
+    assert fake in ours(world)
+
+
+def test_the_publishing_job_finishes_what_the_run_began(world: World) -> None:
+    Progress(world.github, place_in(world), interval=0).close(ProgressState("Publishing"))
+    finish_progress(world.github(), place_in(world), ProgressState("Done: pull request #8"))
+    (comment,) = ours(world)
+    assert comment.startswith("**Done: pull request #8**")
+
+
+def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -> None:
+    place = place_in(world, str(world.comment_id))
+    Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
+    published = world.publish(world.bundle())
+    assert ours(world)[0].startswith(f"**Done: pull request #{published.pr_number}**")
+
+
+def test_finishing_without_a_comment_makes_none(world: World) -> None:
+    finish_progress(world.github(), place_in(world), ProgressState("Done"))
+    assert ours(world) == []
+
+
+def test_a_lost_answer_is_not_a_second_comment(world: World) -> None:
+    from bot.publish.thread import put_comment
+
+    world.forge.drop_next("POST", "/comments", after_effect=True)
+    put_comment(world.github(), place_in(world), "ended", "The end.")
+    put_comment(world.github(), place_in(world), "ended", "The end.")
+    assert len(ours(world)) == 1
+
+
+@pytest.mark.parametrize("text", ["@all /agent fix", "**bold** <b>", "two\nlines", "<!-- x -->"])
+def test_a_state_is_shown_as_plain_text(text: str) -> None:
+    shown = ProgressState(text).text()
+    assert len(shown.splitlines()) == 1
+    assert "@all" not in shown
+    assert "<!--" not in shown.replace("\\<", "")

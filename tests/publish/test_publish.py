@@ -1,0 +1,426 @@
+"""From a bundle to a pull request, over a forge: real REST, real git over HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode, GateError, PublishError
+from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
+from bot.contracts.request import Actor, Tier
+from bot.policy.schema import Identity
+from tests.publish.conftest import FIXED, REPO, World
+
+BRANCH = "agent/issue-1-round-totals-once-at-the-end"
+
+
+def test_a_change_becomes_a_draft_pull_request(world: World) -> None:
+    published = world.publish(world.bundle())
+    (pull,) = world.pulls()
+    assert published.created
+    assert (published.pr_number, published.pr_url) == (pull["number"], pull["html_url"])
+    assert pull["draft"] is True
+    assert pull["title"] == "Round totals once, at the end"
+    assert (pull["head"]["ref"], pull["base"]["ref"]) == (BRANCH, "main")
+    assert "fix the rounding of totals" in pull["body"]
+    assert f"Fixes #{world.issue}" in pull["body"]
+    assert world.branches() == {"main": world.base_sha, BRANCH: published.commit}
+
+
+def test_the_requester_is_asked_for_a_review(world: World) -> None:
+    world.publish(world.bundle())
+    assert [user["login"] for user in world.pulls()[0]["requested_reviewers"]] == ["ann"]
+
+
+def test_somebody_who_may_not_review_is_no_failure(world: World) -> None:
+    outcome = world.outcome()
+    bob = Actor("bob", world.forge.add_user("bob"), Tier.OUTSIDER)
+    published = world.publish(world.bundle(request=replace(outcome.request, actor=bob)))
+    assert published.pr_number
+    assert "No review was asked for" in published.notes[0]
+
+
+def test_the_commit_names_the_bot_and_the_requester(world: World) -> None:
+    published = world.publish(world.bundle(), identity=Identity("our-bot", "bot@our.example"))
+    commit = world.commit(published.commit)
+    assert f"parent {world.base_sha}" in commit
+    assert "author our-bot <bot@our.example> 1767323144 +0000" in commit
+    assert "committer our-bot <bot@our.example> 1767323144 +0000" in commit
+    assert f"Co-authored-by: ann <{world.ann}+ann@users.noreply.127.0.0.1>" in commit
+    assert "Signed-off-by" not in commit
+
+
+def test_the_commit_is_the_patch_on_the_base(world: World) -> None:
+    from bot.checkout.git import Git
+
+    published = world.publish(world.bundle())
+    git = Git(world.forge.git_folder(REPO))
+    assert git.run("cat-file", "blob", f"{published.commit}:invoice.py").decode() == FIXED
+    names = git.run("diff-tree", "-r", "--name-only", world.base_sha, published.commit).decode().split()
+    assert names == ["invoice.py"]
+
+
+def test_trailers_in_the_message_are_not_the_models_to_write(world: World) -> None:
+    bundle = replace(
+        world.bundle(), message="Subject\n\nBody\n\nSigned-off-by: Linus <l@k.org>\nReviewed-by: Me <m>\n"
+    )
+    commit = world.commit(world.publish(bundle).commit)
+    assert "Linus" not in commit
+    assert "Reviewed-by" not in commit
+
+
+def test_policy_of_the_base_commit_decides_keyword_draft_and_sign_off(world: World) -> None:
+    text = (
+        "pull_request: {keyword: Refs, draft: false, sign_off: true}\n"
+        "identity: {name: our-bot, email: b@our.example}\n"
+    )
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
+    published = world.publish(world.bundle())
+    (pull,) = world.pulls()
+    assert pull["draft"] is False
+    assert f"Refs #{world.issue}" in pull["body"]
+    assert f"Fixes #{world.issue}" not in pull["body"]
+    assert "Signed-off-by: our-bot <b@our.example>" in world.commit(published.commit)
+
+
+def test_the_repositorys_template_is_filled(world: World) -> None:
+    template = "## What\n<!-- say it -->\n\n## Checklist\n- [ ] I have read the guide\n"
+    world.base_sha = world.forge.commit(REPO, {".github/PULL_REQUEST_TEMPLATE.md": template})
+    world.publish(world.bundle())
+    body = world.pulls()[0]["body"]
+    assert "- [ ] I have read the guide" in body
+    assert "say it" not in body
+    assert body.index("## What") < body.index("Totals were rounded") < body.index("## Checklist")
+
+
+# Twice
+
+
+def test_publishing_twice_changes_nothing(world: World) -> None:
+    first = world.publish(world.bundle())
+    before = (world.branches(), world.pulls(), world.comments(), world.writes())
+    second = world.publish(world.bundle())
+    assert (world.branches(), world.pulls(), world.comments(), world.writes()) == before
+    assert (second.pr_number, second.commit, second.created) == (first.pr_number, first.commit, False)
+
+
+def test_a_person_who_edited_the_text_keeps_it_when_published_again(world: World) -> None:
+    number = world.publish(world.bundle()).pr_number
+    body = world.pulls()[0]["body"].replace("Totals were", "In short: totals were")
+    world.github().edit_pull(REPO, number, title="A better title", body=body)
+    world.publish(world.bundle())
+    assert (world.pulls()[0]["title"], world.pulls()[0]["body"]) == ("A better title", body)
+
+
+def test_telling_the_thread_twice_is_one_comment(world: World) -> None:
+    bundle = world.bundle({}, status=Status.NO_CHANGE, reason="The total is right as it is.")
+    world.publish(bundle)
+    world.publish(bundle)
+    (_, told) = world.comments()
+    assert "The total is right as it is." in told
+
+
+# A later run on the same issue
+
+
+def test_a_later_run_updates_the_open_pull_request(world: World) -> None:
+    first = world.publish(world.bundle())
+    second = world.publish(
+        world.bundle({"invoice.py": FIXED + "# checked\n"}, ended_at="2026-01-03T00:00:00Z")
+    )
+    assert len(world.pulls()) == 1
+    assert (second.pr_number, second.created) == (first.pr_number, False)
+    assert world.branches() == {"main": world.base_sha, BRANCH: second.commit}
+    assert second.commit != first.commit
+
+
+def test_a_later_run_with_another_title_updates_the_same_pull_request(world: World) -> None:
+    first = world.publish(world.bundle())
+    description = replace(world.outcome().description, title="Something else")
+    second = world.publish(world.bundle({"README.md": "Bye\n"}, description=description))
+    assert second.pr_number == first.pr_number
+    assert set(world.branches()) == {"main", BRANCH}
+
+
+def test_a_commit_by_a_person_is_never_overwritten(world: World) -> None:
+    first = world.publish(world.bundle())
+    theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
+    second = world.publish(world.bundle({"invoice.py": FIXED + "# checked\n"}))
+    assert world.branches()[BRANCH] == theirs
+    assert second.branch == f"{BRANCH}-2"
+    assert second.pr_number != first.pr_number
+    assert f"Others have committed to #{first.pr_number}" in world.pulls()[0]["body"]
+
+
+def test_publishing_the_second_branch_again_changes_nothing(world: World) -> None:
+    world.publish(world.bundle())
+    world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
+    bundle = world.bundle({"invoice.py": FIXED + "# checked\n"})
+    world.publish(bundle)
+    before = (world.branches(), world.pulls())
+    world.publish(bundle)
+    assert (world.branches(), world.pulls()) == before
+
+
+def test_a_run_that_died_between_push_and_edit_is_taken_up(world: World) -> None:
+    number = world.publish(world.bundle()).pr_number
+    bundle = world.bundle({"invoice.py": FIXED + "# checked\n"})
+    world.forge.fail_next("PATCH", "/pulls/", status=422, body={"message": "Validation Failed"})
+    with pytest.raises(PublishError):
+        world.publish(bundle)
+    third = world.publish(world.bundle({"invoice.py": FIXED + "# checked twice\n"}))
+    assert third.pr_number == number
+    assert world.branches()[BRANCH] == third.commit
+
+
+def test_after_a_merge_a_later_run_opens_a_new_one(world: World) -> None:
+    first = world.publish(world.bundle())
+    world.base_sha = world.forge.merge(REPO, first.pr_number, "ann")
+    second = world.publish(world.bundle({"README.md": "Bye\n"}))
+    assert second.created
+    assert second.branch == f"{BRANCH}-2"
+
+
+def test_a_branch_name_that_a_person_took_is_left_alone(world: World) -> None:
+    theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
+    published = world.publish(world.bundle())
+    assert world.branches()[BRANCH] == theirs
+    assert published.branch == f"{BRANCH}-2"
+
+
+def test_a_copied_mark_makes_no_pull_request_ours(world: World) -> None:
+    first = world.publish(world.bundle())
+    body = world.pulls()[0]["body"]
+    world.forge.delete_branch(REPO, BRANCH)
+    stranger = world.github(world.forge.token("ann"))
+    theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
+    copied = body.replace(f"head={first.commit}", f"head={theirs}")
+    stranger.open_pull(REPO, title="Mine", body=copied, head=BRANCH, base="main", draft=False)
+    second = world.publish(world.bundle({"invoice.py": FIXED + "# checked\n"}))
+    assert world.branches()[BRANCH] == theirs
+    assert second.branch == f"{BRANCH}-2"
+
+
+def test_a_person_who_opened_it_from_the_branch_is_not_doubled(world: World) -> None:
+    world.forge.allow_actions_pull_requests(REPO, False)
+    with pytest.raises(PublishError):
+        world.publish(world.bundle())
+    opened = world.github(world.forge.token("ann")).open_pull(
+        REPO, title="By hand", body="", head=BRANCH, base="main", draft=False
+    )
+    world.forge.allow_actions_pull_requests(REPO, True)
+    published = world.publish(world.bundle())
+    assert (published.pr_number, published.created) == (opened.number, False)
+    assert len(world.pulls()) == 1
+
+
+# Refused
+
+
+def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_setting(world: World) -> None:
+    world.forge.allow_actions_pull_requests(REPO, False)
+    with pytest.raises(
+        PublishError, match="Allow GitHub Actions to create and approve pull requests"
+    ) as caught:
+        world.publish(world.bundle())
+    assert caught.value.exit_code is ExitCode.PUBLISHING
+    assert BRANCH in world.branches()
+    told = world.comments()[-1]
+    assert "Allow GitHub Actions to create and approve pull requests" in told
+    assert f"{world.forge.url}/{REPO}/compare/main...{BRANCH}?expand=1" in told
+
+
+def test_once_the_setting_is_on_publishing_again_opens_it(world: World) -> None:
+    world.forge.allow_actions_pull_requests(REPO, False)
+    bundle = world.bundle()
+    with pytest.raises(PublishError):
+        world.publish(bundle)
+    world.forge.allow_actions_pull_requests(REPO, True)
+    published = world.publish(bundle)
+    assert published.created
+    assert published.branch == BRANCH
+
+
+def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World) -> None:
+    permissions = {"contents": "read", "issues": "write", "pull_requests": "write"}
+    token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    with pytest.raises(PublishError, match="may not push") as caught:
+        world.publish(world.bundle(), token=token)
+    assert token not in str(caught.value)
+    assert "may not push" in world.comments()[-1]
+    assert world.branches() == {"main": world.base_sha}
+
+
+def test_a_dead_token_is_a_sentence(world: World) -> None:
+    with pytest.raises(PublishError) as caught:
+        world.publish(world.bundle(), token="ghs_" + "0" * 36)
+    assert len(str(caught.value)) < 600
+    assert world.branches() == {"main": world.base_sha}
+
+
+def test_a_bundle_for_another_repository_is_refused(world: World) -> None:
+    with pytest.raises(PublishError, match="acts for octo/other"):
+        world.publish(world.bundle(), repository="octo/other")
+    assert world.writes() == []
+
+
+def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {"README.md": "theirs\n"}, branch="somebody", author="bob")
+    with pytest.raises(PublishError, match="not part of main"):
+        world.publish(world.bundle())
+    assert set(world.branches()) == {"main", "somebody"}
+
+
+def test_a_base_branch_that_went_on_is_fine(world: World) -> None:
+    bundle = world.bundle()
+    world.forge.commit(REPO, {"README.md": "newer\n"})
+    assert world.publish(bundle).created
+
+
+@pytest.mark.parametrize("branch", ["release/1.x", "fix/#12", "größe", "a'b\"c", "x" * 200])
+def test_base_branches_have_all_kinds_of_names(world: World, branch: str) -> None:
+    world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=branch, author="ann")
+    bundle = world.bundle(request=replace(world.outcome().request, base_ref=branch))
+    world.forge.commit(REPO, {"README.md": "y\n"}, branch=branch, author="ann")
+    world.publish(bundle)
+    assert world.pulls()[0]["base"]["ref"] == branch
+
+
+def test_a_base_branch_that_is_gone_is_a_sentence(world: World) -> None:
+    request = replace(world.outcome().request, base_ref="gone")
+    with pytest.raises(PublishError, match="gone is not there any more"):
+        world.publish(world.bundle(request=request))
+
+
+def test_the_base_branch_is_not_written_even_when_it_has_a_name_like_ours(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=BRANCH, author="ann")
+    request = replace(world.outcome().request, base_ref=BRANCH)
+    published = world.publish(world.bundle(request=request))
+    assert world.branches()[BRANCH] == world.base_sha
+    assert published.branch == f"{BRANCH}-2"
+
+
+def test_a_protected_path_in_the_patch_is_tampering(world: World) -> None:
+    patch = world.patch({"invoice.py": FIXED, ".github/workflows/x.yml": "on: push\n"})
+    with pytest.raises(GateError, match=r"\.github/workflows/x\.yml") as caught:
+        world.publish(world.bundle(patch=patch))
+    assert caught.value.exit_code is ExitCode.GATE
+    assert world.branches() == {"main": world.base_sha}
+    assert world.pulls() == []
+
+
+def test_a_path_that_policy_denies_is_tampering(world: World) -> None:
+    def may_write(path: str) -> str | None:
+        return "rule readme" if path == "README.md" else None
+
+    with pytest.raises(GateError, match="rule readme"):
+        world.publish(world.bundle({"README.md": "Bye\n"}), may_write=may_write)
+
+
+def test_a_patch_that_does_not_apply_is_refused(world: World) -> None:
+    patch = world.patch({"invoice.py": FIXED}).replace(b"-    return sum(round", b"-    return sum(floor")
+    with pytest.raises(GateError, match="does not apply"):
+        world.publish(world.bundle(patch=patch))
+
+
+def test_a_hostile_title_names_a_harmless_branch(world: World) -> None:
+    description = replace(world.outcome().description, title="--upload-pack=x `id` ../../main @all\u3000é")
+    published = world.publish(world.bundle(description=description))
+    assert published.branch == "agent/issue-1-upload-pack-x-id-main-all-e"
+
+
+def test_private_plans_without_drafts_get_a_plain_one(world: World) -> None:
+    message = "Draft pull requests are not supported in this repository."
+    body = {"message": "Validation Failed", "errors": [{"message": message}]}
+    world.forge.fail_next("POST", "/pulls$", status=422, body=body)
+    assert world.publish(world.bundle()).created
+    assert world.pulls()[0]["draft"] is False
+
+
+def test_the_token_is_nowhere_on_disk(world: World, tmp_path: Path) -> None:
+    from base64 import b64encode
+
+    world.publish(world.bundle())
+    hidden = [world.token.encode(), b64encode(f"x-access-token:{world.token}".encode())]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if any(secret in path.read_bytes() for secret in hidden)]
+
+
+# Told without a pull request
+
+
+@pytest.mark.parametrize(
+    ("status", "stop"),
+    [
+        (Status.NO_CHANGE, StopReason.END_TURN),
+        (Status.REFUSED, StopReason.DENIED),
+        (Status.FAILED, StopReason.PROVIDER_ERROR),
+        (Status.PARTIAL, StopReason.BUDGET),
+    ],
+)
+def test_a_run_without_a_change_is_told_in_the_thread(world: World, status: Status, stop: StopReason) -> None:
+    published = world.publish(world.bundle({}, status=status, stop_reason=stop, reason="This is why."))
+    assert published.pr_number == 0
+    assert "This is why." in world.comments()[-1]
+    assert world.pulls() == []
+
+
+def test_a_change_makes_no_comment(world: World) -> None:
+    before = world.comments()
+    world.publish(world.bundle())
+    assert world.comments() == before
+
+
+def test_a_thread_that_cannot_be_told_is_a_publishing_failure(world: World) -> None:
+    world.forge.set_thread(REPO, world.issue, locked=True)
+    token = world.forge.token(permissions={"contents": "write", "issues": "read"}, repo=REPO)
+    with pytest.raises(PublishError, match="could not be told"):
+        world.publish(world.bundle({}, status=Status.NO_CHANGE), token=token)
+
+
+# Dry
+
+
+def test_a_dry_run_says_every_write_and_makes_none(world: World) -> None:
+    published = world.publish(world.bundle(), dry_run=True)
+    assert world.writes() == []
+    assert [line.partition("\n")[0] for line in world.said] == [
+        f"would push: make {BRANCH} with one commit on main, 1 file",
+        f"would open a draft pull request in {REPO}, {BRANCH} onto main, titled 'Round totals once, at the end':",
+        f"would ask ann to review the new pull request in {REPO}",
+    ]
+    assert "Totals were rounded" in world.said[1]
+    assert published.pr_number == 0
+
+
+def test_a_dry_run_without_a_change_says_the_comment(world: World) -> None:
+    world.publish(world.bundle({}, status=Status.NO_CHANGE, reason="All is well."), dry_run=True)
+    assert world.writes() == []
+    assert world.said[0].startswith(f"would comment on {REPO}#{world.issue}:\n")
+
+
+def test_failing_checks_still_open_a_marked_pull_request(world: World) -> None:
+    bad = CheckRun(CheckState.FAILED, 1, 0.4, "boom")
+    checks = (CheckResult("tests", "make test", CheckRun(CheckState.PASSED, 0, 0.3), bad),)
+    world.publish(world.bundle(checks=checks))
+    body = world.pulls()[0]["body"]
+    assert body.startswith("> [!WARNING]\n> **1 check fails:** `make test`")
+
+
+def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
+    lie = (ChangedFile("docs.md", "modified", "100644", "0" * 64, 1, 0),)
+    world.publish(world.bundle(files=lie))
+    body = world.pulls()[0]["body"]
+    assert "`invoice.py`" in body
+    assert "docs.md" not in body
+
+
+def test_a_whole_publishing_asks_little(world: World) -> None:
+    bundle = world.bundle()
+    before = len(world.forge.requests)
+    world.publish(bundle)
+    asked = [str(e) for e in world.forge.requests[before:] if e.path.startswith("/api/")]
+    assert len(asked) <= 4, asked

@@ -1,0 +1,126 @@
+"""The one push: only our own branches, only what we saw, and the token nowhere to be seen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.checkout import layout
+from bot.checkout.branches import Signature, commit_tree
+from bot.checkout.git import Git
+from bot.contracts.errors import PublishError
+from bot.publish.remote import BranchMovedError, Remote
+from tests.publish.conftest import REPO, World
+
+NOBODY: frozenset[str] = frozenset()
+ME = Signature("bot", "bot@our.example")
+
+
+@pytest.fixture
+def remote(world: World) -> Remote:
+    git_dir = world.room("git")
+    layout.make_git_dir(git_dir, bare=True, object_format="sha1")
+    remote = Remote(git_dir, world.forge.clone_url(REPO), world.token)
+    remote.fetch(world.base_sha)
+    return remote
+
+
+def commit(remote: Remote, world: World, message: str = "x") -> str:
+    git = Git(remote.git_dir)
+    tree = git.run("rev-parse", f"{world.base_sha}^{{tree}}").decode().strip()
+    return commit_tree(git, tree, world.base_sha, message, ME, ME, "2026-01-02T03:04:05Z")
+
+
+HOSTILE = [
+    "main", "master", "refs/heads/main", "agent", "agent/", "agent//x", "agent/../main", "agent/x/../../main",
+    "agent/X", "agent/x y", "agent/x\u3000y", "agent/x;id", "agent/$(id)", "agent/`id`", "agent/x\n", "agent/-x",
+    "agent/x-", "agent/x.lock", "agent/x@{1}", "agent/x~1", "agent/x^", "agent/x:main", "agent/*", "agent/?",
+    "-u", "--upload-pack=id", "--force", "--mirror", "--all", "-", "", "HEAD", "@", "+agent/x", ":main",
+    "agent/x:refs/heads/main", "AGENT/x", "agents/x", "agent/é", "agent/\u202ex", "feature/agent/x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_other_branch_is_ever_written(world: World, remote: Remote, name: str) -> None:
+    with pytest.raises(PublishError, match="not a branch of the bot's own"):
+        remote.push(commit(remote, world), name, expected="", never=NOBODY)
+    assert world.branches() == {"main": world.base_sha}
+
+
+def test_a_default_branch_with_a_name_like_ours_is_not_written(world: World, remote: Remote) -> None:
+    with pytest.raises(PublishError, match="not a branch of the bot's own"):
+        remote.push(commit(remote, world), "agent/main", expected="", never=frozenset({"agent/main"}))
+
+
+def test_a_new_branch_is_made(world: World, remote: Remote) -> None:
+    sha = commit(remote, world)
+    remote.push(sha, "agent/x", expected="", never=NOBODY)
+    assert world.branches()["agent/x"] == sha
+
+
+def test_a_branch_that_appeared_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
+    theirs = world.forge.commit(REPO, {"a": "b"}, branch="agent/x", author="ann")
+    with pytest.raises(BranchMovedError):
+        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
+    assert world.branches()["agent/x"] == theirs
+
+
+def test_a_branch_that_moved_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
+    first = commit(remote, world, "first")
+    remote.push(first, "agent/x", expected="", never=NOBODY)
+    theirs = world.forge.commit(REPO, {"a": "b"}, branch="agent/x", author="ann")
+    with pytest.raises(BranchMovedError):
+        remote.push(commit(remote, world, "second"), "agent/x", expected=first, never=NOBODY)
+    assert world.branches()["agent/x"] == theirs
+
+
+def test_a_branch_that_is_as_we_saw_it_is_moved(world: World, remote: Remote) -> None:
+    first, second = commit(remote, world, "first"), commit(remote, world, "second")
+    remote.push(first, "agent/x", expected="", never=NOBODY)
+    remote.push(second, "agent/x", expected=first, never=NOBODY)
+    assert world.branches()["agent/x"] == second
+
+
+def test_refs_are_the_default_branch_and_what_was_asked_for(world: World, remote: Remote) -> None:
+    for branch in ("agent/issue-1-a", "agent/issue-12-b", "other"):
+        world.forge.commit(REPO, {"a": branch}, branch=branch)
+    refs = remote.refs("main", "agent/issue-1", "agent/issue-1-*")
+    assert refs.default == "main"
+    assert set(refs.heads) == {"main", "agent/issue-1-a"}
+
+
+def test_a_rejected_push_says_the_servers_reason(world: World, remote: Remote) -> None:
+    hook = world.forge.git_folder(REPO) / "hooks" / "update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'GH006: protected branch update failed' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(PublishError) as caught:
+        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
+    assert "rule of the repository" in str(caught.value) or "hook declined" in str(caught.value)
+
+
+def test_git_sees_the_token_in_its_environment_alone(
+    world: World, remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bot.checkout.git import git_program
+
+    log = tmp_path / "arguments"
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {log}\nexec {git_program()} "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
+    said = log.read_text()
+    assert "push" in said
+    assert world.token not in said
+    assert world.token not in repr(remote)
+
+
+def test_a_token_is_not_sent_in_the_clear_to_a_stranger(tmp_path: Path) -> None:
+    from bot.contracts.errors import AgentError
+
+    with pytest.raises(AgentError, match="plain http"):
+        Remote(tmp_path, "http://git.example/a/b.git", "secret-token").refs("main")

@@ -1,0 +1,94 @@
+"""The repository's pull-request template, filled or kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.publish.template import NAME, TEMPLATE_LIMIT, Parts, fill_template
+
+PARTS = Parts("ALERT", "ASKED", "CHANGE", "CHECKS", "FILES", "REMARKS", "RUN", "CLOSING")
+
+
+def order(body: str, *texts: str) -> bool:
+    places = [body.index(text) for text in texts]
+    return places == sorted(places)
+
+
+def test_our_parts_go_under_the_headings_that_ask_for_them() -> None:
+    template = "## Description\nhint\n## Related issue\nFixes #(issue)\n## How was this tested?\n...\n"
+    body = fill_template(template, PARTS)
+    assert order(
+        body,
+        "ALERT",
+        "ASKED",
+        "## Description",
+        "CHANGE",
+        "## Related issue",
+        "CLOSING",
+        "## How was this",
+        "CHECKS",
+    )
+    assert order(body, "CHECKS", "FILES", "REMARKS", "RUN")
+
+
+def test_what_a_filled_heading_asked_for_gives_way() -> None:
+    body = fill_template("## What changed\n<!-- tell us\nall -->\nReplace this line.\n", PARTS)
+    assert "tell us" not in body
+    assert "Replace this" not in body
+
+
+def test_checkboxes_stay_unticked_also_under_a_heading_we_filled() -> None:
+    body = fill_template("## Summary\n- [ ] bug fix\n- [ ] feature\n\n## Testing\n- [ ] unit tests\n", PARTS)
+    assert order(body, "CHANGE", "- [ ] bug fix", "- [ ] feature", "CHECKS", "- [ ] unit tests")
+    assert "[x]" not in body
+
+
+def test_headings_that_we_have_nothing_for_stay_as_they_are() -> None:
+    template = (
+        "## Summary\n\n## Screenshots\n<!-- before and after -->\n\n## Checklist for changes\n- [ ] docs\n"
+    )
+    body = fill_template(template, PARTS)
+    assert "## Screenshots\n\n<!-- before and after -->" in body
+    assert "## Checklist for changes\n\n- [ ] docs" in body
+
+
+def test_each_part_is_said_once() -> None:
+    body = fill_template("## Summary\n## Description\n## Tests\n## Testing done\n", PARTS)
+    assert [body.count(part) for part in ("CHANGE", "CHECKS", "ASKED", "FILES", "RUN")] == [1, 1, 1, 1, 1]
+
+
+def test_a_template_that_we_do_not_understand_is_kept_beneath() -> None:
+    template = "## Was\n\n- [ ] gelesen\n"
+    body = fill_template(template, PARTS)
+    assert order(body, "CHANGE", "CHECKS", "RUN", "---", "## Was", "- [ ] gelesen")
+
+
+@pytest.mark.parametrize("opened", ["<!-- never closed", "```\nnever closed", "~~~ text\nnever"])
+def test_what_a_template_leaves_open_does_not_swallow_our_parts(opened: str) -> None:
+    closed = {"<": "-->", "`": "```", "~": "~~~"}[opened[0]]
+    body = fill_template(f"## Summary\n## Notes to self\n{opened}\n## Hidden\n", PARTS)
+    assert order(body, opened, f"## Hidden\n{closed}", "FILES", "RUN")
+
+
+def test_a_heading_inside_a_fence_or_comment_is_none() -> None:
+    body = fill_template("## Summary\n## Other\n```\n## Testing\n```\n<!--\n## Why\n-->\n", PARTS)
+    assert "### Checks\n\nCHECKS" in body
+    assert order(body, "ASKED", "## Summary")
+
+
+def test_a_huge_template_is_cut() -> None:
+    assert len(fill_template("## Other\n" + "x" * 10 * TEMPLATE_LIMIT, PARTS)) < TEMPLATE_LIMIT + 1000
+
+
+@pytest.mark.parametrize(
+    "name", ["PULL_REQUEST_TEMPLATE.md", "pull_request_template.txt", "Pull_Request_Template"]
+)
+def test_names_of_templates(name: str) -> None:
+    assert NAME.fullmatch(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["PULL_REQUEST_TEMPLATE.md.bak", "x_pull_request_template.md", "template.md"]
+)
+def test_names_of_other_files(name: str) -> None:
+    assert not NAME.fullmatch(name)

@@ -1,0 +1,386 @@
+"""The HTML page: what it shows of a journal, and that nothing in a journal can act in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal import Journal, read_journal
+from bot.contracts.errors import UsageError
+from bot.contracts.journal import (
+    SCHEMA_VERSION,
+    BudgetChanged,
+    CallOpened,
+    CallStarted,
+    Checked,
+    Delta,
+    FilesChanged,
+    FileVersion,
+    Header,
+    Note,
+    Permitted,
+    Question,
+    Record,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    Result,
+    Retried,
+    RunEnded,
+    SessionEnded,
+    UserText,
+)
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Text, Thinking, ToolCall, Usage
+from bot.contracts.model import ModelInfo
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.request import Actor, Comment, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.tools import ToolSpec
+from bot.report.page import render_page
+from bot.report.story import tell
+
+DIFF = """--- a/calc.py
++++ b/calc.py
+@@ -1,2 +1,2 @@
+ def mean(xs):
+-    return sum(xs)
++    return sum(xs) / len(xs)
+"""
+INFO = ModelInfo("scripted", 1000, 100, 1.0, 2.0, 0.1, 1.25)
+REQUEST = Request(
+    Verb.FIX,
+    "fix the mean",
+    Actor("ada", 7, Tier.MAINTAINER),
+    "acme/calc",
+    "main",
+    "https://github.test/acme/calc.git",
+    Thread(12, "The mean is wrong", "It is the sum.", "grace", "https://github.test/acme/calc/issues/12"),
+)
+HEADER = Header(
+    SCHEMA_VERSION,
+    "0.1.0",
+    "2026-11-21T12:00:00Z",
+    "anthropic/claude-sonnet-5-5",
+    INFO,
+    "4f2a" * 10,
+    REQUEST,
+    "You fix things.",
+    (ToolSpec("edit", "Edit.", {"type": "object"}),),
+    Limits(turns=80),
+    "bubblewrap 0.8.0",
+)
+RUN: tuple[Record, ...] = (
+    UserText(0, "Please fix the mean."),
+    Checked(
+        "tests",
+        "python3 -m unittest",
+        "before",
+        CheckRun(CheckState.FAILED, 1, 0.4, "AssertionError: 6 != 2"),
+    ),
+    RequestSent(1, 1),
+    Retried(1, 1, 2.5, "the server is overloaded (529)"),
+    CallOpened(1, 0, "c1", "edit"),
+    Delta(1, "arguments", '{"path": "calc.py"}', 0),
+    Response(
+        1,
+        (
+            Thinking("Where is the division?", "sig"),
+            Text("I will divide."),
+            ToolCall("c1", "edit", '{"path": "calc.py", "new": "a\\nb"}'),
+            ToolCall("c2", "bash", '{"command": "rm -rf ."}'),
+            ToolCall("c3", "bash", '{"command": "touch made"}'),
+        ),
+        "tool_use",
+        "tool_use",
+        Usage(1200, 300, 40, 77),
+        0.0123,
+    ),
+    BudgetChanged(1, Usage(1200, 300, 40, 77), 0.0123),
+    CallStarted(1, "c1", "edit"),
+    Permitted("edit", True, "", "", "c1"),
+    Question("edit", "calc.py", "change", DIFF),
+    Permitted("edit", True, "write-code", "", "", "calc.py"),
+    Result(1, "c1", "edit", "Edited calc.py.", metadata={"path": "calc.py", "diff": DIFF}, duration=0.01),
+    CallStarted(1, "c2", "bash"),
+    Permitted("bash", False, "no-deleting", "use git instead", "c2"),
+    Result(1, "c2", "bash", "Denied by rule no-deleting.", is_error=True, executed=False, denied=True),
+    CallStarted(1, "c3", "bash"),
+    Result(1, "c3", "bash", "", metadata={"exit_code": 0}, duration=1.5),
+    FilesChanged(1, (FileVersion("made", None, "aa", content=b"new\n"),), "c3"),
+    UserText(1, "The check still fails.", "host"),
+    RequestSent(2, 4),
+    Response(2, (Text("Done."),), "end_turn", "stop_sequence", Usage(100, 1500, 0, 5), 0.002),
+    Checked("tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 0.3)),
+    Note("History was not fetched."),
+    SessionEnded("end_turn", "", 2, Usage(1300, 1800, 40, 82), 0.0143),
+    RunEnded("changed", "end_turn", "", "ab" * 32),
+)
+
+
+def page_of(tmp_path: Path, *records: Record, header: Header = HEADER) -> str:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, lambda text: text) as journal:
+        journal.write(header)
+        for record in records:
+            journal.write(record)
+    return render_page(path)
+
+
+class _Reader(HTMLParser):
+    """Tags with attributes, and the text a browser would show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(page: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader
+
+
+def test_the_page_tells_who_asked_for_what_and_how_it_ended(tmp_path: Path) -> None:
+    text = read(page_of(tmp_path, *RUN)).text
+    for part in (
+        "The mean is wrong",
+        "fix the mean",
+        "ada (maintainer)",
+        "#12",
+        "acme/calc at 4f2a",
+        "changed (end_turn)",
+    ):
+        assert part in text
+    assert "anthropic/claude-sonnet-5-5" in text
+    assert "bubblewrap 0.8.0" in text
+
+
+def test_the_page_shows_every_turn_with_its_calls_and_results(tmp_path: Path) -> None:
+    text = read(page_of(tmp_path, *RUN)).text
+    for part in (
+        "Where is the division?",
+        "I will divide.",
+        "path: calc.py",
+        "new:\na\nb",
+        "Edited calc.py.",
+        "Done.",
+    ):
+        assert part in text
+    assert text.index("Turn 1") < text.index("The check still fails.") < text.index("Turn 2")
+    assert "Sent again after 2.5 s: the server is overloaded (529)" in text
+    assert "end_turn (stop_sequence)" in text
+    assert "History was not fetched." in text
+
+
+def test_the_page_shows_who_allowed_and_denied_what_by_which_rule(tmp_path: Path) -> None:
+    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
+    assert "allowed by rule write-code for calc.py" in text
+    assert "denied by rule no-deleting – use git instead" in text
+
+
+def test_that_no_rule_forbade_a_call_goes_without_saying(tmp_path: Path) -> None:
+    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
+    assert text.count("allowed") == 1
+
+
+def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
+    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
+    assert "tests python3 -m unittest failed exit 1, 0.4 s" in text
+    assert "AssertionError: 6 != 2" in text
+    assert "passed exit 0, 0.3 s" in text
+
+
+def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
+    page = page_of(tmp_path, *RUN)
+    assert '<span class="add">+    return sum(xs) / len(xs)\n</span>' in page
+    assert '<span class="del">-    return sum(xs)\n</span>' in page
+    assert '<span class="head">+++ b/calc.py\n</span>' in page
+
+
+def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    page_of(tmp_path, *RUN)
+    files = tell(read_journal(path)).files
+    assert {name: (row.additions, row.removals, row.tools) for name, row in files.items()} == {
+        "calc.py": (1, 1, ["edit"]),
+        "made": (1, 0, ["bash"]),
+    }
+
+
+def test_usage_and_cost_are_summed_over_the_turns(tmp_path: Path) -> None:
+    text = read(page_of(tmp_path, *RUN)).text
+    assert "2 turns, $0.0143: 1,300 tokens read, 1,800 from cache, 40 into cache, 82 written" in text
+
+
+def test_a_run_that_was_killed_shows_what_had_come(tmp_path: Path) -> None:
+    begun = (
+        RequestSent(1, 1),
+        Delta(1, "text", "I was just"),
+        CallOpened(1, 0, "c1", "bash"),
+        Delta(1, "arguments", '{"comm', 0),
+    )
+    text = read(page_of(tmp_path, *begun)).text
+    assert "The run did not end" in text
+    assert "I was just" in text
+    assert '{"comm' in text
+    assert "The call was cut off and not run." in text
+
+
+def test_a_call_the_run_died_in_says_so(tmp_path: Path) -> None:
+    text = read(page_of(tmp_path, *RUN[:9])).text
+    assert text.count("no result: the run ended here") == 3
+
+
+def test_a_half_written_last_line_is_named(tmp_path: Path) -> None:
+    page_of(tmp_path, *RUN)
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(path.read_bytes()[:-9])
+    assert "is cut off" in read(render_page(path)).text
+
+
+def test_a_failed_response_shows_its_reason_and_its_part(tmp_path: Path) -> None:
+    failed = ResponseFailed(1, "the stream ended early", None, False, (Text("Half"),), Usage(5), 0.1)
+    text = read(page_of(tmp_path, RequestSent(1, 1), failed)).text
+    assert "Failed: the stream ended early" in text
+    assert "Half" in text
+
+
+def test_a_very_long_result_is_shortened_and_says_by_how_much(tmp_path: Path) -> None:
+    long = Result(1, "c1", "bash", "head" + "x" * 200_000 + "tail")
+    page = page_of(tmp_path, RequestSent(1, 1), CallStarted(1, "c1", "bash"), long)
+    assert len(page) < 60_000
+    assert "176,008 characters are left out" in page
+    assert "head" in page
+    assert "tail" in page
+
+
+def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("hello\n")
+    with pytest.raises(UsageError):
+        render_page(path)
+
+
+ATTACK = (
+    "</pre></title><script>alert(1)</script><img src=x onerror=alert(1)>\"' onclick='x' {{ 7*7 }} {% x %}"
+)
+
+
+def poisoned(value: Any) -> Any:
+    """`value` with every text in it replaced by an attack, whatever the depth."""
+    if isinstance(value, Enum) or value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return ATTACK
+    if isinstance(value, bytes):
+        return ATTACK.encode()
+    if isinstance(value, dict):
+        return {key: poisoned(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return type(value)(**{item.name: poisoned(getattr(value, item.name)) for item in fields(value)})
+    if hasattr(value, "_asdict"):
+        changed = {name: poisoned(item) for name, item in value._asdict().items()}
+        return type(value)(**{**changed, **_kept(value)})
+    assert isinstance(value, tuple), value
+    return tuple(poisoned(item) for item in value)
+
+
+def _kept(value: Any) -> dict[str, Any]:
+    """What journal lines refer to each other by, and closed sets: a reader refuses other values."""
+    names = {"call_id", "phase", "kind", "origin", "stop_reason", "finish", "id"}
+    return {name: item for name, item in value._asdict().items() if name in names}
+
+
+def hostile_records() -> Iterator[Record]:
+    for record in RUN:
+        changed: Any = poisoned(record)
+        if isinstance(changed, Response):
+            calls = [part for part in record.parts if isinstance(part, ToolCall)]
+            shown = iter(calls)
+            parts = tuple(
+                ToolCall(next(shown).id, ATTACK, ATTACK) if isinstance(part, ToolCall) else part
+                for part in changed.parts
+            )
+            changed = changed._replace(parts=parts)
+        yield changed
+    yield poisoned(ResponseFailed(3, "x", 500, False, (Text("x"), Thinking("x"))))
+    yield FilesChanged(
+        1, (FileVersion(ATTACK, "a", "b", link=ATTACK), FileVersion(ATTACK, "a", None)), "c3", ATTACK
+    )
+
+
+def hostile_header() -> Header:
+    thread = Thread(1, ATTACK, ATTACK, ATTACK, "javascript:alert(1)", (Comment(1, ATTACK, ATTACK, "", ""),))
+    request = Request(
+        Verb.FIX,
+        ATTACK,
+        Actor(ATTACK, 1, Tier.OUTSIDER),
+        ATTACK,
+        ATTACK,
+        ATTACK,
+        thread,
+        Trigger(ATTACK, 1, ATTACK, ""),
+    )
+    changed: Header = poisoned(HEADER)
+    return changed._replace(request=request)
+
+
+def test_script_in_every_field_stays_text(tmp_path: Path) -> None:
+    page = page_of(tmp_path, *hostile_records(), header=hostile_header())
+    reader = read(page)
+    tags = {tag for tag, _ in reader.tags}
+    assert not tags & {"script", "img", "iframe", "object", "svg", "form", "link", "base"}
+    assert reader.text.count("<script>alert(1)</script>") > 30, (
+        "the attack must have reached the page to prove anything"
+    )
+    for tag, attributes in reader.tags:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+        assert attributes.get("href", "https:").startswith("https:"), attributes
+    assert "{{ 7*7 }}" in reader.text
+
+
+def test_the_page_forbids_scripts_and_fetches_nothing(tmp_path: Path) -> None:
+    page = page_of(tmp_path, *RUN)
+    reader = read(page)
+    policy = next(attributes["content"] for tag, attributes in reader.tags if attributes.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    assert not [attributes for _, attributes in reader.tags if "src" in attributes]
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_a_link_that_is_not_http_is_not_a_link(tmp_path: Path) -> None:
+    assert "javascript:" not in page_of(tmp_path, header=hostile_header())
+
+
+def test_a_thread_links_to_github(tmp_path: Path) -> None:
+    links = [attributes for tag, attributes in read(page_of(tmp_path, *RUN)).tags if tag == "a"]
+    assert [link["href"] for link in links] == ["https://github.test/acme/calc/issues/12"]
+
+
+def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path) -> None:
+    note = Note("safe\u202eevil\u200b\x1b[31m\x00 ok ✓ é")
+    page = page_of(tmp_path, note)
+    assert "safe\\u202eevil\\u200b\\u001b[31m\\u0000 ok ✓ é" in page
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", page)
+
+
+def test_the_template_marks_nothing_safe() -> None:
+    template = (Path(__file__).parents[2] / "bot" / "report" / "page.html.j2").read_text()
+    assert not re.search(r"\|\s*safe|autoescape\s+false", template)

@@ -1,0 +1,61 @@
+"""Runs of the real command line against a scripted model: what a person would type, with nothing inherited."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.forge import Forge
+from tests.support.model_server import ModelServer
+from tests.support.repositories import sample_repository
+from tests.support.stage import Ran, Stage, command, open_stage
+
+__all__ = ["Cli", "Ran", "command"]
+
+
+@dataclass(frozen=True)
+class Cli:
+    """`slash-agent` with an environment of its own. `home` holds what it leaves behind."""
+
+    home: Path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **more}
+
+    def __call__(
+        self, *args: object, model: ModelServer | None = None, inside: Sequence[str] = (), **environment: str
+    ) -> Ran:
+        """`inside` is put before the command: another machine to run it on."""
+        served = model.environment() if model else {}
+        done = subprocess.run(
+            [*inside, *command(*args)],
+            env=self.environment(**{**served, **environment}),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    home = tmp_path / "home"
+    home.mkdir()
+    return Cli(home)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return sample_repository(tmp_path / "tidytime")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with Forge() as forge:
+        yield open_stage(forge, tmp_path / "stage")

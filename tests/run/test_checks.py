@@ -1,0 +1,101 @@
+"""Rounds of checks: each command by itself, in a tree of its own, over before and after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.evidence.detect import Check
+from bot.run.checks import pair, run_checks
+from bot.workshop.client.workshop import Workshop
+from tests.run.conftest import Cli
+from tests.support.fix_script import DONE, shell
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
+from tests.support.stage import MODEL
+from tests.support.workshops import Bench, make_tree
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"sub/a.txt": "one\n"}))
+    yield bench.start()
+    bench.close()
+
+
+def states(workshop: Workshop, *commands: str, timeout: float = 60) -> list[CheckState]:
+    checks = [Check(command, command, timeout) for command in commands]
+    return [run.state for run in run_checks(workshop, checks, CancelToken())]
+
+
+def test_the_folder_of_one_check_is_not_that_of_the_next(workshop: Workshop) -> None:
+    assert states(workshop, "cd sub", "test -d sub", "test -f a.txt") == [
+        CheckState.PASSED,
+        CheckState.PASSED,
+        CheckState.FAILED,
+    ]
+
+
+def test_a_script_of_several_lines_is_one_check(workshop: Workshop) -> None:
+    script = "set -e\ncat <<'END' | grep -q two\ntwo\nEND\ntrue # done"
+    assert states(workshop, script, "set -e\nfalse\ntrue") == [CheckState.PASSED, CheckState.FAILED]
+
+
+def test_a_check_may_take_longer_than_a_models_command(workshop: Workshop) -> None:
+    assert states(workshop, "true", timeout=5400) == [CheckState.PASSED]
+
+
+def test_a_check_over_its_time_is_stopped(workshop: Workshop) -> None:
+    assert states(workshop, "sleep 30", timeout=1) == [CheckState.TIMED_OUT]
+
+
+def test_a_command_that_is_not_there_is_not_runnable(workshop: Workshop) -> None:
+    assert states(workshop, "no-such-program --test") == [CheckState.NOT_RUNNABLE]
+
+
+def test_a_cancelled_round_runs_nothing_more(workshop: Workshop) -> None:
+    cancel = CancelToken()
+    cancel.fire("signal")
+    [run] = run_checks(workshop, [Check("t", "touch made", 9)], cancel)
+    assert run.state is CheckState.NOT_RUN
+    assert not (workshop.call("bash", {"command": "ls"}, CancelToken())).content.startswith("made")
+
+
+def test_without_a_change_no_check_has_a_second_run() -> None:
+    [result] = pair([Check("t", "true")], [CheckRun(CheckState.PASSED, 0)], None)
+    assert (result.after.state, result.after.note) == (CheckState.NOT_RUN, "there was nothing to check")
+
+
+@pytest.mark.bubblewrap
+def test_the_folder_of_one_setup_command_is_not_that_of_the_next(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(
+        tmp_path / "app",
+        {
+            ".github/agent.yml": "version: 1\nsetup:\n  - cd sub\n  - touch made\nchecks:\n  - test -e made\n",
+            "sub/a.txt": "one\n",
+        },
+    )
+    with ModelServer([shell("echo two > sub/a.txt"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+    check = ran.json["outcome"]["checks"][0]
+    assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed"), check
+
+
+@pytest.mark.bubblewrap
+def test_a_check_that_wants_the_network_is_marked_and_no_evidence(cli: Cli, tmp_path: Path) -> None:
+    command = "python3 -c 'import socket; socket.create_connection((\\\"192.0.2.1\\\", 80), 3)'"
+    repo = make_repository(
+        tmp_path / "app",
+        {".github/agent.yml": f'version: 1\nchecks:\n  - name: net\n    command: "{command}"\n', "a": "1\n"},
+    )
+    with ModelServer([shell("echo 2 > a"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "make net pass", model=server)
+    outcome = ran.json["outcome"]
+    assert outcome["checks"][0]["after"]["state"] == "no_sockets", outcome["checks"]
+    assert outcome["stop_reason"] == "end_turn"
+    assert "the sandbox has no network" in json.dumps(outcome["checks"])

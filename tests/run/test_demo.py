@@ -1,0 +1,116 @@
+"""`slash-agent demo`: what a newcomer sees within twenty seconds, with no key and no network."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.run.conftest import Cli, command
+from tests.support.machines import without_bubblewrap
+from tests.support.stage import Ran, processes_naming
+
+pytestmark = pytest.mark.bubblewrap
+
+LIMIT = 20
+"""Seconds, on a machine that does nothing else."""
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, float, Path]:
+    home = tmp_path_factory.mktemp("newcomer")
+    started = os.times()
+    ran = Cli(home)("demo")
+    ended = os.times()
+    # Processor time: this machine may be busy with other tests, and the demo waits for nothing but its pace.
+    spent = (ended.children_user - started.children_user) + (ended.children_system - started.children_system)
+    return ran, spent, home
+
+
+def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[Ran, float, Path]) -> None:
+    ran, _, _ = demo
+    assert ran.code == 0, ran.said
+    assert re.search(r"^pull     http://127\.0\.0\.1:\d+/riverbend/tidytime/pull/\d+$", ran.out, re.MULTILINE)
+    assert "title    Round durations before splitting them into units" in ran.out
+    assert "+    remaining = round(abs(seconds))" in ran.out
+    assert "check    python3 -m unittest: before failed (exit 1), after passed" in ran.out
+    assert re.search(r"^sandbox  bubblewrap ", ran.out, re.MULTILINE)
+    assert ran.err == ""
+
+
+def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
+    ran, _, _ = demo
+    found = re.search(r"^report   (.+)$", ran.out, re.MULTILINE)
+    assert found
+    assert "<html" in Path(found.group(1)).read_text()
+
+
+def test_it_takes_less_than_twenty_seconds(demo: tuple[Ran, float, Path]) -> None:
+    _, spent, _ = demo
+    assert spent < LIMIT
+
+
+def test_it_leaves_no_process(demo: tuple[Ran, float, Path]) -> None:
+    _, _, home = demo
+    assert processes_naming(str(home)) == []
+
+
+def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
+    ran = cli(
+        "demo",
+        ANTHROPIC_API_KEY="canary-51d0c2aa",
+        ANTHROPIC_BASE_URL="http://127.0.0.1:9",
+        GITHUB_TOKEN="canary-51d0c2ab",
+        GITHUB_API_URL="http://127.0.0.1:9",
+        GITHUB_ACTIONS="true",
+        GITHUB_RUN_ID="7",
+        SLASH_AGENT_MODEL="anthropic/none",
+        GIT_DIR="/nowhere",
+    )
+    assert ran.code == 0, ran.said
+    kept = [file.read_bytes() for file in cli.home.rglob("*") if file.is_file()]
+    assert kept
+    assert not any(b"canary-51d0c2a" in content for content in kept)
+
+
+def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
+    ran = cli("demo", inside=without_bubblewrap())
+    assert ran.code == 0, ran.said
+    assert "sandbox  off" in ran.out
+    assert "This demo ran without a sandbox: bubblewrap (bwrap) is not installed" in ran.out
+    assert ran.out.rstrip().endswith("sudo apt-get install bubblewrap")
+
+
+def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> None:
+    with subprocess.Popen(
+        command("demo", "--keep"),
+        env=cli.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if "press Ctrl-C" in line:
+                    break
+            [pull] = [line.split()[1] for line in lines if line.startswith("pull ")]
+            with urllib.request.urlopen(pull, timeout=20) as page:
+                assert b"Round durations before splitting them" in page.read()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert "Traceback" not in errors
+    deadline = time.monotonic() + 10
+    while processes_naming(str(cli.home)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_naming(str(cli.home)) == []

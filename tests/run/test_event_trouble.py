@@ -1,0 +1,281 @@
+"""Trouble on the way from a comment to its pull request: each gives a sentence, an exit code, and loses no diff."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bot.forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
+from tests.support.machines import with_small_disk
+from tests.support.model_script import Say, Status, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Ran, Stage, command
+
+pytestmark = pytest.mark.bubblewrap
+
+MENDED = b"round(abs(seconds))"
+
+
+def assert_told(stage: Stage, ran: Ran, said: str, number: int = 0) -> None:
+    """One sentence on the log, the same in the thread, no comment that is still at work, no process."""
+    assert said in ran.err, ran.said
+    assert "Traceback" not in ran.said
+    comments = stage.bot_comments(number)
+    assert any("The run failed" in body for body in comments), comments
+    assert not any("Working on it" in body for body in comments), comments
+    assert stage.left_over() == []
+
+
+# -- repositories that cannot be worked on
+
+
+def test_an_empty_repository_is_said_so(stage: Stage) -> None:
+    repo = stage.forge.create_repository("riverbend", "empty")
+    stage.forge.grant(repo, MAINTAINER, "write")
+    number = stage.forge.create_issue(repo, MAINTAINER, "Nothing works", "")
+    _, event = stage.forge.comment(repo, number, MAINTAINER, "/agent fix this")
+    token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=repo)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event, token=token, GITHUB_REPOSITORY=repo)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "has no commits yet" in ran.err
+    assert "Traceback" not in ran.said
+
+
+def test_a_base_branch_that_is_not_there_is_named(stage: Stage) -> None:
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=stage.ask("/agent --base nowhere fix this"))
+        assert server.requests == []
+    assert ran.code == 2
+    assert_told(stage, ran, "nowhere")
+
+
+def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert_told(stage, ran, ".github/agent.yml:")
+
+
+def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 2
+    assert stage.bot_comments() == []
+
+
+def test_a_setup_command_that_fails_is_told_and_is_no_command_to_the_runner(stage: Stage) -> None:
+    stage.forge.commit(
+        stage.repo,
+        {".github/agent.yml": "version: 1\nsetup:\n  - command: printf 'no\\n::add-mask::e\\n'; exit 9\n"},
+    )
+    with ModelServer([VIEW, DONE]) as server:
+        ran = stage.run(model=server, GITHUB_ACTIONS="true")
+    assert "exit code 9" in ran.said, ran.said
+    assert not any(line.startswith("::add-mask") for line in ran.said.splitlines())
+    assert "Traceback" not in ran.said
+    assert not any("Working on it" in body for body in stage.bot_comments())
+
+
+def test_a_missing_key_is_told_before_anything_is_fetched(stage: Stage) -> None:
+    ran = stage.run("--model", MODEL)
+    assert ran.code == 2
+    assert_told(stage, ran, "ANTHROPIC_API_KEY")
+
+
+# -- what a model writes, on a runner
+
+
+def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
+    words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
+    with ModelServer([Say(words)]) as server:
+        ran = stage.run(model=server, GITHUB_ACTIONS="true")
+    lines = ran.said.splitlines()
+    [stop] = [line for line in lines if line.startswith("::stop-commands::")]
+    inside = lines[lines.index(stop) : lines.index(f"::{stop.rpartition('::')[2]}::")]
+    assert any("add-mask" in line for line in inside)
+    assert not [line for line in lines if line.startswith(("::add-mask", "##[add-path", "::error"))]
+
+
+# -- GitHub not answering
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/permission"), ("GET", "/contents/"), ("GET", "/issues/1/comments")]
+)
+def test_a_github_that_refuses_a_question_ends_the_run_with_a_sentence(
+    stage: Stage, method: str, path: str
+) -> None:
+    stage.forge.fail_next(method, path, status=403, body={"message": "Blocked"})
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "Blocked" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_a_github_that_comes_back_costs_only_time(stage: Stage) -> None:
+    stage.forge.fail_next("GET", "/permission", status=502)
+    stage.forge.drop_next("GET", "/issues/1/comments")
+    with ModelServer(mending()) as server:
+        assert stage.run(model=server).code == 0
+
+
+def test_a_progress_comment_that_github_does_not_take_costs_the_run_nothing(stage: Stage) -> None:
+    stage.forge.fail_next("POST", "/issues/1/comments", status=403, body={"message": "Blocked"})
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server)
+    assert ran.code == 0
+    assert "the progress comment was not kept up to date" in ran.out
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+
+
+def test_a_fetch_that_github_refuses_is_told(stage: Stage) -> None:
+    stage.forge.fail_next("*", r"\.git/", status=403, body="blocked", times=9)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert_told(stage, ran, "access to contents")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("*", r"git-receive-pack", 500), ("POST", "/pulls$", 422), ("*", r"info/refs", 503)],
+)
+def test_a_publishing_that_fails_keeps_the_bundle_and_can_be_done_again(
+    stage: Stage, method: str, path: str, status: int
+) -> None:
+    with ModelServer(mending()) as server:
+        assert stage.run(model=server).code == 0
+    before = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
+    stage.forge.fail_next(method, path, status=status, body={"message": "Blocked"})
+    failed = stage.publish()
+    assert failed.code == 6, failed.said
+    assert "Traceback" not in failed.said
+    assert {file.name: file.read_bytes() for file in stage.bundle.iterdir()} == before
+    assert any("could not be published" in body for body in stage.bot_comments())
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+    assert not any("could not be published" in body for body in stage.bot_comments())
+
+
+@pytest.mark.parametrize("path", ["/pulls$", "/issues/1/comments$", "git-receive-pack"])
+def test_an_answer_that_is_lost_after_its_effect_doubles_nothing(stage: Stage, path: str) -> None:
+    stage.forge.drop_next("POST", path, after_effect=True)
+    with ModelServer(mending()) as server:
+        stage.run(model=server)
+    for _ in range(2):
+        published = stage.publish()
+    assert published.code == 0, published.said
+    assert len(stage.pulls()) == 1
+    assert len(stage.branches()) == 2
+    comments = stage.bot_comments()
+    assert len(comments) == len(set(comments)) <= 2
+
+
+# -- runs that end early
+
+
+def start(stage: Stage, server: ModelServer) -> subprocess.Popen[str]:
+    environment = stage.environment(
+        stage.sample.run_token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL}
+    )
+    return subprocess.Popen(
+        stage.run_command(), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.05)
+
+
+def test_a_cancelled_run_publishes_what_it_had(stage: Stage) -> None:
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 60")]) as server:
+        process = start(stage, server)
+        wait_for(lambda: len(server.requests) >= 3)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert stage.outcome()["status"] == "partial"
+    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
+    assert not any("Working on it" in body for body in stage.bot_comments())
+    assert stage.left_over() == []
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+
+
+def test_a_killed_run_is_salvaged_and_published(stage: Stage) -> None:
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 60")]) as server:
+        process = start(stage, server)
+        wait_for(lambda: len(server.requests) >= 3)
+        time.sleep(0.3)
+        process.kill()
+        process.communicate(timeout=60)
+    wait_for(lambda: not stage.left_over())
+    salvaged = stage.cli("salvage", "--newest", "--out", stage.bundle)
+    assert salvaged.code == 0, salvaged.said
+    assert stage.publish().code == 0
+    [pull] = stage.pulls()
+    assert "round(abs(seconds))" in json.dumps(stage.get(f"pulls/{pull['number']}/files"))
+    assert not any("Working on it" in body for body in stage.bot_comments())
+
+
+def test_a_provider_that_fails_publishes_what_there_was(stage: Stage) -> None:
+    with ModelServer([VIEW, Turn(EDITS), Status(401, "no such key")]) as server:
+        ran = stage.run(model=server)
+    assert ran.code == 5
+    assert stage.publish().code == 0
+    assert "Not finished" in stage.pulls()[0]["body"]
+
+
+# -- a full disk
+
+FILL = shell("head -c 100000000 /dev/zero > big.bin; ls -l big.bin")
+MORE = shell("echo '# more' >> README.md; seq 1 20000")
+
+
+def run_on_a_small_disk(stage: Stage, steps: list[Step], bundle: str) -> tuple[list[str], str]:
+    """Run with 12 MB for everything, then make room and salvage. The exit codes, and all that was said."""
+    script = (
+        'shift 0; "$@"; echo "code $?"; rm -f "$RUNNER_TEMP"/slash-agent/*/tree/big.bin; '
+        f'{" ".join(command("salvage", "--newest", "--out", str(stage.bundle)))}; echo "code $?"'
+    )
+    with ModelServer(steps) as server:
+        argv = stage.run_command()
+        argv[argv.index(str(stage.bundle))] = bundle
+        environment = stage.environment(
+            stage.sample.run_token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL}
+        )
+        done = stage.call(with_small_disk(stage.temp, 12_000_000, script, *argv), environment)
+    codes = [line for line in done.out.splitlines() if line.startswith("code ")]
+    return codes, done.said
+
+
+def test_a_full_disk_ends_the_run_with_a_sentence_and_salvage_works_when_there_is_room(stage: Stage) -> None:
+    steps: list[Step] = [VIEW, Turn(EDITS), FILL, MORE, MORE, MORE, DONE]
+    codes, said = run_on_a_small_disk(stage, steps, str(stage.temp / "bundle"))
+    assert codes == ["code 1", "code 0"], said
+    assert "No space left on device" in said
+    assert "Traceback" not in said
+    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
+    assert not any("Working on it" in body for body in stage.bot_comments())
+    assert any("No space left" in body for body in stage.bot_comments())
+    assert stage.left_over() == []
+    assert stage.publish().code == 0

@@ -1,0 +1,57 @@
+"""What is said of a run while it goes on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bot.agent.loop import TurnInfo
+from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.run.lines import turn_lines, waiting_line
+
+
+def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
+    made = tuple(ToolCall(f"c{n}", name, arguments) for n, (name, arguments, _) in enumerate(calls))
+    results = tuple(
+        ToolResult(f"c{n}", name, "", is_error=failed) for n, (name, _, failed) in enumerate(calls)
+    )
+    return TurnInfo(7, text, made, results, Usage(), 0.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "line"),
+    [
+        ("bash", {"command": "make\n  test"}, "  7  bash make test"),
+        ("view", {"path": "a.py", "offset": 3}, "  7  view a.py"),
+        ("grep", {"path": "src", "pattern": "def f"}, "  7  grep def f"),
+        ("describe_change", {"title": "Mend it", "summary": "x"}, "  7  describe_change Mend it"),
+        ("ls", {}, "  7  ls"),
+        ("bash", {"command": 5}, "  7  bash"),
+    ],
+)
+def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, object], line: str) -> None:
+    assert list(turn_lines(turn((name, json.dumps(arguments), False)))) == [line]
+
+
+@pytest.mark.parametrize("arguments", ["", '{"path": ', "[1]", "[" * 100_000])
+def test_arguments_that_cannot_be_read_leave_the_name(arguments: str) -> None:
+    assert list(turn_lines(turn(("view", arguments, True)))) == ["  7  view (failed)"]
+
+
+def test_a_long_subject_is_cut_and_a_failure_still_seen() -> None:
+    [line] = turn_lines(turn(("bash", json.dumps({"command": "x" * 500}), True)))
+    assert len(line) == 100
+    assert line.endswith("x… (failed)")
+
+
+def test_a_turn_without_calls_is_its_first_line() -> None:
+    assert list(turn_lines(turn(text="\nDone: it is mended.\nMore."))) == ["  7  Done: it is mended."]
+
+
+def test_a_turn_that_says_nothing_is_no_line() -> None:
+    assert list(turn_lines(turn())) == []
+
+
+def test_what_is_waited_for_is_one_line() -> None:
+    assert waiting_line("setup: make\n  deps") == "  -  setup: make deps"

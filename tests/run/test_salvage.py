@@ -1,0 +1,76 @@
+"""What `salvage` knows of a run that died: all that its journal says, and nothing that it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.run.conftest import Cli, command
+from tests.support.fix_script import DESCRIBE, EDITS, VIEW, shell
+from tests.support.model_script import Call, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+
+
+def salvaged(cli: Cli, repo: Path, steps: Sequence[Step]) -> Any:
+    """The outcome of a run that is killed in its last call, once the checks before the change have run."""
+    with ModelServer([*steps, shell("sleep 60")]) as server:
+        process = subprocess.Popen(
+            command("fix", "--repo", repo, "--model", MODEL, "x"),
+            env=cli.environment(**server.environment()),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for(lambda: '"type":"check"' in _journal(cli) and "sleep 60" in _journal(cli))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(10)
+    out = cli.home / "bundle"
+    ran = cli("salvage", "--newest", "--out", out)
+    assert ran.code == 0, ran.err
+    return json.loads((out / "outcome.json").read_text())
+
+
+def _journal(cli: Cli) -> str:
+    found = list((cli.home / ".local/state/slash-agent/runs").glob("*/journal.jsonl"))
+    return found[0].read_text() if found else ""
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.05)
+
+
+def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made_up(
+    cli: Cli, repo: Path
+) -> None:
+    [check] = salvaged(cli, repo, [VIEW, Turn(EDITS)])["checks"]
+    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "not_run")
+    assert check["after"]["note"] == "the run died before this check"
+
+
+def test_the_description_that_was_handed_over_is_kept(cli: Cli, repo: Path) -> None:
+    outcome = salvaged(cli, repo, [VIEW, Turn(EDITS), DESCRIBE])
+    assert outcome["description"]["title"] == "Round durations before splitting them"
+
+
+def test_what_was_denied_is_kept(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nchecks: ['true']\nrules:\n  - {effect: deny, paths: [README.md], reason: by hand only}\n"
+    )
+    commit_all(repo)
+    outcome = salvaged(cli, repo, [Call("write", {"path": "README.md", "content": "x"}), *[VIEW]])
+    assert [denial["tool"] for denial in outcome["denials"]] == ["write"]

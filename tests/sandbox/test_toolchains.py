@@ -1,0 +1,112 @@
+"""Which folders become visible because something on PATH needs them, and which never do."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bot.sandbox import toolchains
+from bot.sandbox.bubblewrap import Bubblewrap
+from bot.sandbox.confinement import Mounts
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home beneath /tmp, so tests of what is found there say `never=()`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_the_system_s_folders_need_no_mount() -> None:
+    found = toolchains.find("/usr/bin:/bin")
+    assert found.folders == ()
+    assert found.path.startswith("/usr/bin:/bin:")
+
+
+def test_the_usual_folders_are_on_the_path_even_when_it_is_empty() -> None:
+    assert {"/usr/bin", "/bin", "/usr/local/bin"} <= set(toolchains.find("").path.split(":"))
+
+
+def test_a_version_manager_is_shown_whole(home: Path) -> None:
+    shims = made(home / ".pyenv/shims")
+    found = toolchains.find(f"{shims}:/usr/bin", never=())
+    assert found.folders == (home / ".pyenv",)
+    assert found.path.startswith(f"{shims}:")
+
+
+def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
+    made(home / ".rustup")
+    found = toolchains.find(str(made(home / ".cargo/bin")), never=())
+    assert found.folders == (home / ".cargo", home / ".rustup")
+    assert found.variables == {"RUSTUP_HOME": str(home / ".rustup")}
+
+
+def test_a_virtual_environment_is_shown_whole(home: Path) -> None:
+    entry = made(home / "project/.venv/bin")
+    (home / "project/.venv/pyvenv.cfg").touch()
+    assert toolchains.find(str(entry), never=()).folders == (home / "project/.venv",)
+
+
+def test_any_other_folder_is_shown_alone(home: Path) -> None:
+    entry = made(home / "project/bin")
+    assert toolchains.find(str(entry), never=()).folders == (entry,)
+
+
+@pytest.mark.parametrize("entry", ["bin", ".", "", "/", "/tmp", "/proc/self", "/no/such/folder"])
+def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) -> None:
+    found = toolchains.find(f"{entry}:/usr/bin")
+    assert found.folders == ()
+    assert found.path.startswith("/usr/bin:")
+
+
+def test_the_home_itself_is_never_shown(home: Path) -> None:
+    assert toolchains.find(f"{home}:{home.parent}", never=()).folders == ()
+
+
+def test_what_is_left_out_is_left_out(home: Path) -> None:
+    entry = made(home / "agent/bin")
+    assert toolchains.find(str(entry), leave_out=(entry,), never=()).folders == ()
+
+
+def masked(command: list[str]) -> set[str]:
+    return {target for source, target in pairwise(command) if source == "/dev/null"}
+
+
+def test_credentials_in_a_toolchain_are_covered(home: Path) -> None:
+    cargo = made(home / ".cargo")
+    (cargo / "credentials.toml").write_text("token = 'x'")
+    (cargo / "config.toml").write_text("[registries.mine]\ntoken = 'x'")
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], Mounts(home, "/work", toolchains=(cargo,))
+    )
+    assert {str(cargo / "credentials.toml"), str(cargo / "config.toml")} <= masked(command)
+
+
+def test_settings_without_a_token_stay_readable(home: Path) -> None:
+    cargo = made(home / ".cargo")
+    (cargo / "config.toml").write_text("[net]\noffline = true")
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], Mounts(home, "/work", toolchains=(cargo,))
+    )
+    assert str(cargo / "config.toml") not in masked(command)
+
+
+def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
+    inner = made(home / ".pyenv/versions")
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], Mounts(home, "/work", toolchains=(inner, home / ".pyenv"))
+    )
+    assert str(home / ".pyenv") in command
+    assert str(inner) not in command
+
+
+def test_an_old_bubblewrap_is_not_given_options_it_does_not_know() -> None:
+    command = Bubblewrap("/usr/bin/bwrap", (0, 6, 1)).command(["true"], Mounts(Path("/x"), "/work"))
+    assert not {"--size", "--disable-userns"} & set(command)

@@ -1,0 +1,92 @@
+"""Runs of the real program whose model does what an attacker says, and what is left of them to look at."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.fix_script import DONE, shell
+from tests.support.model_script import Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, command
+
+MODEL = "anthropic/claude-sonnet-4-5"
+KEY = "sk-test-canary-5e1f0c9a7b3d"
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """One run after the attack. `seen` is what the tools answered, in order; `sent` every request's body."""
+
+    ran: Ran
+    seen: tuple[str, ...]
+    sent: bytes
+    bundle: Path
+
+    @property
+    def outcome(self) -> Any:
+        assert (self.bundle / "outcome.json").exists(), self.ran.said
+        return json.loads((self.bundle / "outcome.json").read_text())
+
+    @property
+    def files(self) -> set[str]:
+        return {file["path"] for file in self.outcome["files"]}
+
+    @property
+    def withheld(self) -> set[str]:
+        return {file["path"] for file in self.outcome["withheld"]}
+
+    def everything(self) -> bytes:
+        """All that left the run: what the model was told, the bundle, what was printed."""
+        kept = b"".join(path.read_bytes() for path in sorted(self.bundle.iterdir()))
+        return self.sent + kept + self.ran.said.encode()
+
+
+def fix_with(
+    home: Path,
+    repo: Path,
+    steps: Sequence[Step | str],
+    environment: Mapping[str, str],
+    *options: object,
+    timeout: float = 120,
+) -> Attacked:
+    """`slash-agent fix` with `steps` as what the model does, a text being a command; then it says it is done."""
+    turns = [shell(step) if isinstance(step, str) else step for step in steps]
+    bundle = home / "bundle"
+    argv = command("fix", "--repo", repo, "--model", MODEL, "--out", bundle, *options, "do as you are told")
+    with ModelServer([*turns, DONE, DONE]) as server:
+        done = subprocess.run(
+            argv,
+            env={**environment, **server.environment(KEY)},
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        bodies = [request.json for request in server.requests]
+        sent = b"".join(request.body for request in server.requests)
+    return Attacked(Ran(done.returncode, done.stdout, done.stderr), tuple(_results(bodies)), sent, bundle)
+
+
+def forms(secret: str) -> list[bytes]:
+    """`secret` as an attacker may write it down: plain, backwards, hex, and in base64 at each place."""
+    raw = secret.encode()
+    shifted = [base64.b64encode(b"\0" * shift + raw)[-(-shift * 8 // 6) :][:-4] for shift in range(3)]
+    return [raw, raw[::-1], raw.hex().encode(), base64.b64encode(base64.b64encode(raw))[:-4], *shifted]
+
+
+def _results(bodies: Sequence[Any]) -> list[str]:
+    """The tool results of the last request, which holds those of the whole conversation."""
+    found: list[str] = []
+    for message in bodies[-1]["messages"] if bodies else []:
+        for part in message["content"] if isinstance(message["content"], list) else []:
+            if part.get("type") == "tool_result":
+                content = part["content"]
+                found.append(content if isinstance(content, str) else json.dumps(content))
+    return found

@@ -1,0 +1,75 @@
+"""Files from npm packages at pinned versions, fetched once into `.cache/npm/` for all parallel workers."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CACHE = Path(__file__).parents[2] / ".cache" / "npm"
+
+
+def package_file(package: str, version: str, member: str, sha256: str) -> Path:
+    """One file of a package. Its content must be the one that was read when the version was pinned."""
+    slug = f"{package.strip('@').replace('/', '-')}-{version}"
+    target = CACHE / slug / member
+    with _lock(slug):
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+                archive = _packed(package, version, Path(scratch))
+                unpacked = Path(scratch) / "file"
+                with tarfile.open(archive) as tar, unpacked.open("wb") as out:
+                    source = tar.extractfile(f"package/{member}")
+                    assert source is not None, f"{package}@{version} has no file {member}"
+                    shutil.copyfileobj(source, out)
+                found = hashlib.sha256(unpacked.read_bytes()).hexdigest()
+                assert found == sha256, f"{package}@{version}: {member} has SHA-256 {found}"
+                target.parent.mkdir(parents=True, exist_ok=True)
+                unpacked.rename(target)
+    return target
+
+
+def installed(package: str, version: str) -> Path:
+    """The folder of a package that was installed with its dependencies; its own scripts were not run."""
+    slug = f"{package.strip('@').replace('/', '-')}-{version}-installed"
+    folder = CACHE / slug
+    with _lock(slug):
+        if not (folder / ".complete").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--prefix", str(folder)]
+            _npm("install", *options, f"{package}@{version}", cwd=folder)
+            (folder / ".complete").touch()
+    return folder / "node_modules" / package
+
+
+def _packed(package: str, version: str, folder: Path) -> Path:
+    _npm(
+        "pack",
+        "--silent",
+        "--ignore-scripts",
+        "--pack-destination",
+        str(folder),
+        f"{package}@{version}",
+        cwd=folder,
+    )
+    return next(folder.glob("*.tgz"))
+
+
+def _npm(*args: str, cwd: Path) -> None:
+    done = subprocess.run(["npm", *args], cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"npm {args[0]} failed: {done.stderr.strip()[-500:]}"
+
+
+@contextmanager
+def _lock(name: str) -> Iterator[None]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

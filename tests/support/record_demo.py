@@ -1,0 +1,148 @@
+"""Writes the recording that `slash-agent demo` plays: the model's turns, and nothing of the machine it ran on.
+
+    python -m tests.support.record_demo
+
+Run it when the journal's schema or a tool's arguments change; `tests/run/test_demo.py` shows that it still plays.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bot import __version__
+from bot.agent.journal import Journal
+from bot.contracts import journal as lines
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Text, ToolCall, Usage
+from bot.contracts.model import ModelInfo
+from bot.contracts.request import Actor, Request, Tier, Verb
+
+RECORDING = Path(__file__).parents[2] / "bot" / "run" / "recordings" / "demo.jsonl"
+
+INFO = ModelInfo("recorded-session", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
+
+_ROUND_LAST = """\
+        if unit.seconds == 1:
+            count = round(remaining)
+        else:
+            count, remaining = divmod(remaining, unit.seconds)
+"""
+_CHANGELOG = "# Changelog\n\n## 0.4.0\n"
+_NEW_CHANGELOG = """\
+# Changelog
+
+## Unreleased
+
+- `format_duration` rounds before it splits into units: 59.7 seconds are `1m`, no longer `60s`.
+
+## 0.4.0
+"""
+_TEST = '        self.assertEqual(format_duration(3599.6), "1h")\n'
+
+TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
+    (
+        "I'll reproduce the problem first and read the code it comes from.",
+        [
+            ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 15"}),
+            ("view", {"path": "tidytime/format.py"}),
+        ],
+    ),
+    (
+        (
+            "Only the seconds are rounded, after the larger units were split off, so a rounded-up 60 cannot carry. "
+            "Rounding the whole number first mends that and keeps 12.6 at `13s`."
+        ),
+        [
+            (
+                "edit",
+                {
+                    "path": "tidytime/format.py",
+                    "old": "    remaining = abs(seconds)\n",
+                    "new": "    remaining = round(abs(seconds))\n",
+                },
+            ),
+            (
+                "edit",
+                {
+                    "path": "tidytime/format.py",
+                    "old": _ROUND_LAST,
+                    "new": "        count, remaining = divmod(remaining, unit.seconds)\n",
+                },
+            ),
+            ("view", {"path": "tests/test_format.py", "offset": 24, "limit": 12}),
+            ("view", {"path": "CHANGELOG.md"}),
+        ],
+    ),
+    (
+        "The issue also names `parts=1`, which no test covers yet.",
+        [
+            (
+                "edit",
+                {
+                    "path": "tests/test_format.py",
+                    "old": _TEST,
+                    "new": _TEST + '        self.assertEqual(format_duration(3599.6, parts=1), "1h")\n',
+                },
+            ),
+            ("edit", {"path": "CHANGELOG.md", "old": _CHANGELOG, "new": _NEW_CHANGELOG}),
+            ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 4; git diff --stat"}),
+        ],
+    ),
+    (
+        "",
+        [
+            (
+                "describe_change",
+                {
+                    "title": "Round durations before splitting them into units",
+                    "summary": (
+                        "`format_duration` rounded only the seconds, after hours and minutes had been split "
+                        "off, so 59.7 became `60s` and could not carry into the next unit.\n\n"
+                        "The whole duration is now rounded first. `12.6` still gives `13s`, as asked in the "
+                        "thread. A test for `parts=1` is added, and the changelog says what changed."
+                    ),
+                    "notes": "Rounding stays half-to-even, as before: 0.5 seconds are `0s`.",
+                },
+            )
+        ],
+    ),
+    ("Durations are rounded before they are split into units; all tests pass.", []),
+]
+
+
+def main() -> None:
+    RECORDING.parent.mkdir(exist_ok=True)
+    RECORDING.unlink(missing_ok=True)
+    with Journal(RECORDING, lambda text: text, clock=lambda: 0.0) as journal:
+        journal.write(_header())
+        number = 0
+        for turn, (text, calls) in enumerate(TURNS, start=1):
+            parts: list[Text | ToolCall] = [Text(text)] if text else []
+            for name, arguments in calls:
+                number += 1
+                parts.append(ToolCall(f"call_{number}", name, json.dumps(arguments)))
+            # Roughly what such a session takes; a recording costs nothing.
+            usage = Usage(input=400, cache_read=2_000 * turn, cache_write=600, output=180)
+            finish = "tool_use" if calls else "end_turn"
+            journal.write(lines.Response(turn, tuple(parts), finish, finish, usage, INFO.cost(usage)))
+
+
+def _header() -> lines.Header:
+    return lines.Header(
+        schema=lines.SCHEMA_VERSION,
+        version=__version__,
+        started_at="2026-11-21T12:00:00Z",
+        model=INFO.name,
+        info=INFO,
+        base_sha="0" * 40,
+        request=Request(Verb.FIX, "this issue", Actor("mira-okafor", 0, Tier.MAINTAINER), "", "", ""),
+        system="",
+        tools=(),
+        limits=Limits(),
+    )
+
+
+if __name__ == "__main__":
+    main()

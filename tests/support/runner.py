@@ -1,0 +1,210 @@
+"""A runner for our own workflow: its jobs with the tokens that their permissions give, its composite action's steps
+as the scripts they are. Artifacts are folders; other people's actions are known by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.expressions import as_text, fill, holds
+from tests.support.stage import Stage
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / "action.yml"
+WORKFLOW = ROOT / ".github" / "workflows" / "agent.yml"
+
+_OUTPUT = re.compile(r"([\w-]+)<<(\S+)\n(.*?)\n\2\n", re.DOTALL)
+
+
+@dataclass
+class Step:
+    """`outcome` is success, failure or skipped."""
+
+    outcome: str
+    outputs: dict[str, str] = field(default_factory=dict)
+    log: str = ""
+
+
+@dataclass
+class Job:
+    result: str
+    outputs: dict[str, str]
+    steps: dict[str, Step]
+
+    @property
+    def log(self) -> str:
+        return "".join(step.log for step in self.steps.values())
+
+
+@dataclass
+class Runner:
+    """Runs jobs on a stage. `venv` is where the program is installed already, which saves each job its minute."""
+
+    stage: Stage
+    venv: Path
+    secrets: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def workflow(self, event: Mapping[str, Any], text: str = "") -> dict[str, Job]:
+        """Every job of a workflow, our own without `text`, in order."""
+        described = yaml.safe_load(text or WORKFLOW.read_text())
+        jobs: dict[str, Job] = {}
+        artifacts: dict[str, Path] = {}
+        for name, job in described["jobs"].items():
+            job.setdefault("permissions", described.get("permissions"))
+            needed = job.get("needs", [])
+            needs = {one: jobs[one] for one in ([needed] if isinstance(needed, str) else needed)}
+            jobs[name] = self._job(name, job, event, needs, artifacts)
+        return jobs
+
+    def action(self, event: Mapping[str, Any], token: str, name: str = "job", **inputs: str) -> Job:
+        """The action alone, as one step of a job. `inputs` with underscores."""
+        machine = _Machine(self, event, token, self.stage.folder / f"runner-{name}")
+        given = {key.replace("_", "-"): value for key, value in inputs.items()}
+        return machine.composite(given, {})
+
+    def _job(
+        self, name: str, job: Mapping[str, Any], event: Mapping[str, Any], needs: Mapping[str, Job],
+        artifacts: dict[str, Path],
+    ) -> Job:  # fmt: skip
+        context: dict[str, Any] = {
+            "needs": {one: {"outputs": done.outputs, "result": done.result} for one, done in needs.items()},
+            "github": {"event": event},
+        }
+        if not holds(job.get("if"), context, failed=any(done.result != "success" for done in needs.values())):
+            return Job("skipped", {}, {})
+        permissions = {key.replace("-", "_"): value for key, value in job["permissions"].items()}
+        token = self.stage.forge.token(permissions=permissions, repo=self.stage.repo)
+        machine = _Machine(self, event, token, self.stage.folder / f"runner-{name}")
+        context |= {"secrets": dict(self.secrets), "runner": machine.facts, "steps": {}}
+        context["github"]["token"] = token
+        steps: dict[str, Step] = {}
+        failed = False
+        for number, step in enumerate(job["steps"]):
+            if not holds(step.get("if"), context, failed=failed):
+                done = Step("skipped")
+            else:
+                done = machine.use(step, context, artifacts)
+            failed = failed or done.outcome == "failure"
+            steps[step.get("id", f"step-{number}")] = done
+            context["steps"] = {
+                key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
+            }
+        outputs = {key: fill(value, context) for key, value in job.get("outputs", {}).items()}
+        return Job("failure" if failed else "success", outputs, steps)
+
+
+class _Machine:
+    """One fresh virtual machine."""
+
+    def __init__(self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path) -> None:
+        self._runner = runner
+        self._token = token
+        self._event = event
+        self.temp = folder / "_temp"
+        self.temp.mkdir(parents=True)
+        self._event_file = runner.stage.event_file(event, f"{folder.name}-event.json")
+        (folder / "workspace").mkdir()
+        self._workspace = folder / "workspace"
+        (self.temp / "slash-agent-venv").symlink_to(runner.venv)
+        self.facts = {"temp": str(self.temp), "os": "Linux"}
+
+    def use(self, step: Mapping[str, Any], context: Mapping[str, Any], artifacts: dict[str, Path]) -> Step:
+        given = {key: fill(value, context) for key, value in step.get("with", {}).items()}
+        action = step["uses"].partition("@")[0]
+        if action == "actions/checkout":
+            return Step("success")
+        if action == "actions/upload-artifact":
+            artifacts[given["name"]] = Path(given["path"])
+            return Step("success")
+        if action == "actions/download-artifact":
+            shutil.copytree(artifacts[given["name"]], given["path"])
+            return Step("success")
+        assert action in ("./", "slash-agent/slash-agent"), action
+        done = self.composite(given, context)
+        return Step(done.result, done.outputs, done.log)
+
+    def composite(self, given: Mapping[str, str], outer: Mapping[str, Any]) -> Job:
+        """The steps of `action.yml`."""
+        described = yaml.safe_load(ACTION.read_text())
+        github = {"token": self._token, "event": self._event}
+        context: dict[str, Any] = {**outer, "github": github, "runner": self.facts, "steps": {}}
+        unknown = set(given) - set(described["inputs"])
+        assert not unknown, f"the action has no input {unknown}"
+        context["inputs"] = {
+            name: given.get(name, fill(settings.get("default", ""), context))
+            for name, settings in described["inputs"].items()
+        }
+        steps: dict[str, Step] = {}
+        failed = False
+        for number, step in enumerate(described["runs"]["steps"]):
+            name = step.get("id", f"step-{number}")
+            if name == "install":
+                steps[name] = Step("success")
+            elif holds(step.get("if"), context, failed=failed):
+                steps[name] = self._script(step, context)
+            else:
+                steps[name] = Step("skipped")
+            failed = failed or steps[name].outcome == "failure"
+            context["steps"] = {
+                key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
+            }
+        outputs = {name: fill(value["value"], context) for name, value in described["outputs"].items()}
+        return Job("failure" if failed else "success", outputs, steps)
+
+    def _script(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> Step:
+        """One `run:` as the runner starts it: the script in a file, values by environment alone."""
+        assert step["shell"] == "bash"
+        script, outputs = self.temp / "script.sh", self.temp / "outputs"
+        script.write_text(fill(step["run"], context))
+        outputs.write_text("")
+        environment = self._environment() | {
+            name: fill(value, context) for name, value in step.get("env", {}).items()
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
+            env={**environment, "GITHUB_OUTPUT": str(outputs)},
+            cwd=self._workspace,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        script.unlink()
+        return Step(
+            "failure" if done.returncode else "success", read_outputs(outputs.read_text()), done.stdout
+        )
+
+    def _environment(self) -> dict[str, str]:
+        stage = self._runner.stage
+        return {
+            **stage.environment(),
+            **self._runner.variables,
+            "PATH": os.environ["PATH"],
+            "CI": "true",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_EVENT_NAME": "issue_comment",
+            "GITHUB_EVENT_PATH": str(self._event_file),
+            "GITHUB_RUN_ID": "4711",
+            "GITHUB_STEP_SUMMARY": str(self.temp / "summary"),
+            "GITHUB_WORKSPACE": str(self._workspace),
+            "RUNNER_OS": "Linux",
+            "RUNNER_TEMP": str(self.temp),
+        }
+
+
+def read_outputs(text: str) -> dict[str, str]:
+    """A step's outputs file as the runner reads it; anything in it that is no output is an error."""
+    rest = _OUTPUT.sub("", text)
+    assert rest == "", f"no output: {as_text(rest)}"
+    return {name: value for name, _, value in _OUTPUT.findall(text)}

@@ -1,0 +1,80 @@
+"""A model in process for tests of the loop: plays a script of responses and keeps what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import (
+    ArgumentsDelta,
+    Complete,
+    Event,
+    Failed,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolStart,
+)
+from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import ModelInfo, ModelRequest
+
+INFO = ModelInfo("scripted/model", 200_000, 8_192, 1.0, 5.0, 0.1, 1.25)
+
+Turn = Complete | Failed | Callable[[CancelToken], Complete | Failed]
+
+
+def says(
+    *parts: Part | str, finish: Finish | None = None, usage: Usage | None = None, raw: str = ""
+) -> Complete:
+    """A whole response. A bare string is text; the finish follows from the parts unless it is given."""
+    whole = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+    message = Message("assistant", whole)
+    natural = Finish.TOOL_USE if message.calls else Finish.END_TURN
+    return Complete(message, finish or natural, raw or (finish or natural).value, usage or Usage(10, 0, 0, 5))
+
+
+def call(name: str, arguments: str = "{}", call_id: str = "c1", *, complete: bool = True) -> ToolCall:
+    return ToolCall(call_id, name, arguments, complete)
+
+
+@dataclass
+class ScriptedProvider:
+    """Plays `script` turn by turn; asked once more, it fails. `requests` is every request it saw."""
+
+    script: Sequence[Turn]
+    info: ModelInfo = INFO
+    requests: list[list[Message]] = field(default_factory=list)
+
+    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+        place = len(self.requests)
+        self.requests.append(list(request.messages))
+        if place >= len(self.script):
+            yield Failed("the script is over")
+            return
+        turn = self.script[place]
+        last = turn if isinstance(turn, Complete | Failed) else turn(cancel)
+        message = last.message if isinstance(last, Complete) else last.partial
+        for index, part in enumerate(message.parts if message else ()):
+            yield from _stream(index, part)
+        yield last
+
+    def close(self) -> None:
+        pass
+
+
+def _stream(index: int, part: Part) -> Iterator[Event]:
+    match part:
+        case Text(text):
+            yield from (TextDelta(piece) for piece in _pieces(text))
+        case Thinking(text):
+            yield from (ThinkingDelta(piece) for piece in _pieces(text))
+        case ToolCall(call_id, name, arguments, complete):
+            yield ToolStart(index, call_id, name)
+            yield from (ArgumentsDelta(index, piece) for piece in _pieces(arguments))
+            if complete:
+                yield ToolEnd(index)
+
+
+def _pieces(text: str, size: int = 7) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]

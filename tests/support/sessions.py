@@ -1,0 +1,109 @@
+"""Builds a session of the loop on a scripted model, with tools that are plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bot.agent.journal import Journal, JournalFile, read_journal
+from bot.agent.loop import Hooks, LoopEnd, Session, run
+from bot.agent.toolbox import Permission, Toolbox
+from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import SCHEMA_VERSION, Header
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Message, ToolResult
+from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.tools import ToolOutcome, ToolSpec
+from tests.support.scripted import INFO, ScriptedProvider, Turn
+
+Run = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
+
+SYSTEM = "You are a test."
+
+
+def spec(name: str, properties: Mapping[str, Any] | None = None, required: Sequence[str] = ()) -> ToolSpec:
+    schema = {"type": "object", "properties": dict(properties or {}), "required": list(required)}
+    return ToolSpec(name, f"The tool {name}.", schema)
+
+
+def header(**changes: Any) -> Header:
+    values: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        "version": "0.0.0",
+        "started_at": "2026-01-01T00:00:00Z",
+        "model": "scripted/model",
+        "info": INFO,
+        "base_sha": "0" * 40,
+        "request": Request(Verb.FIX, "mend it", Actor("ann", 1, Tier.MAINTAINER), "o/r", "main", "file:///r"),
+        "system": SYSTEM,
+        "tools": (spec("echo", {"text": {"type": "string"}}),),
+        "limits": Limits(),
+    }
+    return Header(**{**values, **changes})
+
+
+@dataclass
+class Bench:
+    """A session's parts that a test wants to look at. `ran` is every call that reached a handler."""
+
+    script: Sequence[Turn]
+    folder: Path
+    tools: Mapping[str, Run] = field(default_factory=dict)
+    deny: frozenset[str] = frozenset()
+    limits: Limits = field(default_factory=Limits)
+    hooks: Hooks = field(default_factory=Hooks)
+    stop_on_denial: bool = False
+    redact: Callable[[str], str] = str
+    cancel: CancelToken = field(default_factory=CancelToken)
+    clock: Callable[[], float] = lambda: 0.0
+    ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.provider = ScriptedProvider(self.script)
+        self.path = self.folder / "journal.jsonl"
+
+    def run(self, first: str = "do it") -> LoopEnd:
+        specs = [spec("echo", {"text": {"type": "string"}}), *(spec(name) for name in self.tools)]
+        with Journal(self.path, self.redact) as journal:
+            self.open_journal = journal
+            journal.write(header(tools=tuple(specs)))
+            toolbox = Toolbox(specs, {item.name: self._handler(item.name) for item in specs}, self._permit)
+            session = Session(
+                self.provider,
+                SYSTEM,
+                toolbox,
+                journal,
+                self.limits,
+                self.cancel,
+                self.hooks,
+                self.stop_on_denial,
+                clock=self.clock,
+            )
+            return run(session, first)
+
+    def journal(self) -> JournalFile:
+        return read_journal(self.path)
+
+    def results(self) -> list[ToolResult]:
+        """Every result the model was given, as far as a further request showed it."""
+        return [part for message in self.provider.requests[-1] for part in results_of(message)]
+
+    def _handler(self, name: str) -> Run:
+        inner = self.tools.get(name, lambda arguments, cancel: ToolOutcome(arguments.get("text", "")))
+
+        def handler(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+            self.ran.append((name, arguments))
+            return inner(arguments, cancel)
+
+        return handler
+
+    def _permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
+        if tool in self.deny:
+            return Permission(False, f"no-{tool}", "take another way")
+        return Permission(True)
+
+
+def results_of(message: Message) -> tuple[ToolResult, ...]:
+    return tuple(part for part in message.parts if isinstance(part, ToolResult))

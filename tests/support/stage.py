@@ -1,0 +1,200 @@
+"""The sample repository on a forge, with a maintainer's `/agent fix this` in it, and the command line beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bot.forge import Forge
+from bot.forge.bundled import BODY, MAINTAINER, TITLE, Sample, set_up
+from tests.support.model_server import ModelServer
+
+MODEL = "anthropic/claude-sonnet-4-5"
+READ_TOKEN = {"contents": "read", "issues": "write"}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One finished `slash-agent`."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def said(self) -> str:
+        return self.out + self.err
+
+
+def command(*args: object) -> list[str]:
+    return [sys.executable, "-P", "-m", "bot", *map(str, args)]
+
+
+@dataclass
+class Stage:
+    """`folder` holds event files, the bundle and what runs leave behind. `inside` is put before every command."""
+
+    forge: Forge
+    sample: Sample
+    folder: Path
+    inside: list[str] = field(default_factory=list)
+
+    @property
+    def repo(self) -> str:
+        return self.sample.repository
+
+    @property
+    def api(self) -> str:
+        """The path of the repository's API."""
+        return f"/api/v3/repos/{self.repo}"
+
+    @property
+    def bundle(self) -> Path:
+        return self.folder / "bundle"
+
+    @property
+    def temp(self) -> Path:
+        """What `RUNNER_TEMP` is."""
+        return self.folder / "temp"
+
+    # -- doing
+
+    def environment(self, token: str = "", **more: str) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder / "home"),
+            "LANG": "C.UTF-8",
+            "RUNNER_TEMP": str(self.temp),
+            "GITHUB_SERVER_URL": self.forge.url,
+            "GITHUB_API_URL": self.forge.api_url,
+            "GITHUB_REPOSITORY": self.repo,
+            **({"GITHUB_TOKEN": token} if token else {}),
+            **more,
+        }
+
+    def event_file(self, payload: Any, name: str = "event.json") -> Path:
+        file = self.folder / name
+        file.write_text(payload if isinstance(payload, str) else json.dumps(payload))
+        return file
+
+    def ask(self, body: str, login: str = MAINTAINER, number: int = 0) -> Any:
+        """Comment on the sample's issue; the event that GitHub would deliver."""
+        return self.forge.comment(self.repo, number or self.sample.issue, login, body)[1]
+
+    def new_issue(self, title: str = TITLE, body: str = BODY) -> int:
+        return self.forge.create_issue(self.repo, MAINTAINER, title, body)
+
+    def run_command(self, *args: object, event: Any = None, name: str = "issue_comment") -> list[str]:
+        file = self.event_file(self.sample.event if event is None else event)
+        return command("run", "--event-name", name, "--event", file, "--out", self.bundle, *args)
+
+    def run(
+        self,
+        *args: object,
+        model: ModelServer | None = None,
+        event: Any = None,
+        name: str = "issue_comment",
+        token: str | None = None,
+        **environment: str,
+    ) -> Ran:
+        """`slash-agent run` with the run job's token."""
+        served = {**model.environment(), "SLASH_AGENT_MODEL": MODEL} if model else {}
+        token = self.sample.run_token if token is None else token
+        return self.call(
+            self.run_command(*args, event=event, name=name),
+            self.environment(token, **{**served, **environment}),
+        )
+
+    def publish(self, *args: object, token: str | None = None, **environment: str) -> Ran:
+        """`slash-agent publish` with the publish job's token."""
+        token = self.sample.publish_token if token is None else token
+        return self.call(
+            command("publish", "--bundle", self.bundle, *args), self.environment(token, **environment)
+        )
+
+    def cli(self, *args: object, **environment: str) -> Ran:
+        return self.call(command(*args), self.environment(**environment))
+
+    def call(self, argv: list[str], environment: Mapping[str, str]) -> Ran:
+        done = subprocess.run(
+            [*self.inside, *argv],
+            env=dict(environment),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    # -- looking
+
+    def get(self, path: str) -> Any:
+        """What the API says to a maintainer about `path` of the repository."""
+        request = urllib.request.Request(
+            f"{self.forge.api_url}/repos/{self.repo}/{path}",
+            headers={"Authorization": f"Bearer {self.sample.maintainer_token}"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+
+    def bot_comments(self, number: int = 0) -> list[str]:
+        """What the bot wrote in a thread, oldest first."""
+        found = self.get(f"issues/{number or self.sample.issue}/comments?per_page=100")
+        return [comment["body"] for comment in found if comment["user"]["type"] == "Bot"]
+
+    def pulls(self) -> list[Any]:
+        return list(self.get("pulls?state=all"))
+
+    def branches(self) -> dict[str, str]:
+        """Branch name to tip."""
+        return {branch["name"]: branch["commit"]["sha"] for branch in self.get("branches?per_page=100")}
+
+    def asked_by_bot(self) -> list[str]:
+        """Every request that came with a bot's token, as `METHOD path`."""
+        return [f"{e.method} {e.path}" for e in self.forge.requests if e.login.endswith("[bot]")]
+
+    def writes(self) -> list[str]:
+        """Those of them that write. Git fetches with a POST."""
+        asked = self.asked_by_bot()
+        return [
+            line for line in asked if not line.startswith("GET ") and not line.endswith("/git-upload-pack")
+        ]
+
+    def outcome(self) -> Any:
+        return json.loads((self.bundle / "outcome.json").read_text())
+
+    def left_over(self) -> list[str]:
+        """Command lines of processes that know of this stage, our own apart."""
+        return processes_naming(str(self.folder))
+
+
+def open_stage(forge: Forge, folder: Path) -> Stage:
+    for name in ("home", "temp"):
+        (folder / name).mkdir(parents=True)
+    return Stage(forge, set_up(forge), folder)
+
+
+def processes_naming(text: str) -> list[str]:
+    """Command lines of living processes, ours apart, in which `text` stands."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid():
+            try:
+                line = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ")
+            except OSError:
+                continue
+            if text.encode() in line:
+                found.append(line.decode(errors="replace"))
+    return found

@@ -1,0 +1,58 @@
+"""A checked-out base with a work tree that a test plays the agent in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.gate.errors import DEFAULT_LIMITS, GateLimits
+from bot.gate.tree import Verdict, judge_tree
+from tests.support.source_repository import Repository
+
+
+@dataclass(frozen=True)
+class Bench:
+    """`write`, `remove`: what the agent did. `judge`: what the gate says of it."""
+
+    checkout: Checkout
+    repository: Repository
+
+    @property
+    def tree(self) -> Path:
+        return self.checkout.tree
+
+    def write(self, name: str, content: str | bytes = "x\n", *, mode: int | None = None) -> Path:
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        if mode is not None:
+            path.chmod(mode)
+        return path
+
+    def link(self, name: str, target: str) -> None:
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+
+    def judge(
+        self, *, limits: GateLimits = DEFAULT_LIMITS, may_write: Callable[[str], str | None] | None = None
+    ) -> Verdict:
+        return judge_tree(
+            self.checkout.git, self.checkout.base_sha, self.tree, limits=limits, may_write=may_write
+        )
+
+    def show(self, verdict: Verdict, path: str) -> bytes:
+        """A file of the tree that would be published."""
+        return self.checkout.git.run("cat-file", "blob", f"{verdict.tree_sha}:{path}")
+
+    def paths(self, verdict: Verdict) -> list[str]:
+        """Every path of the tree that would be published."""
+        listing = self.checkout.git.run("ls-tree", "-r", "-z", "--name-only", verdict.tree_sha)
+        return listing.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def bench(folder: Path, repository: Repository) -> Bench:
+    return Bench(prepare(Source(str(repository.path), "HEAD"), folder / "run"), repository)

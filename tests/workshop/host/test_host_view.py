@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import os
+import socket
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.host.files import LARGE
+from bot.workshop.host.window import MAX_BYTES
+from tests.workshop.host.conftest import Bench
+
+
+def numbered(count: int) -> str:
+    return "".join(f"line {n}\n" for n in range(1, count + 1))
+
+
+def test_lines_are_numbered_from_one(bench: Bench) -> None:
+    bench.write("a.txt", "one\ntwo\n")
+    assert bench.text("view", path="a.txt") == "a.txt: 2 lines\n1|one\n2|two"
+
+
+def test_a_range_says_where_it_is_and_how_to_go_on(bench: Bench) -> None:
+    bench.write("a.txt", numbered(10))
+    assert bench.text("view", path="a.txt", offset=4, limit=2) == (
+        'a.txt: lines 4-5 of 10\n4|line 4\n5|line 5\n[to go on: view {"path": "a.txt", "offset": 6}]'
+    )
+
+
+def test_the_last_line_is_followed_by_no_hint(bench: Bench) -> None:
+    bench.write("a.txt", numbered(10))
+    assert bench.text("view", path="a.txt", offset=9, limit=2).endswith("10|line 10")
+
+
+def test_at_most_2000_lines(bench: Bench) -> None:
+    bench.write("a.txt", numbered(2001))
+    text = bench.text("view", path="a.txt", limit=5000)
+    assert text.splitlines()[0] == "a.txt: lines 1-2000 of 2001"
+    assert '"offset": 2001' in text.splitlines()[-1]
+
+
+def test_at_most_50_kib_on_a_line_boundary(bench: Bench) -> None:
+    bench.write("a.txt", ("x" * 1000 + "\n") * 100)
+    outcome = bench.call("view", path="a.txt")
+    assert len(outcome.content.encode()) <= MAX_BYTES + 200
+    last = outcome.metadata["last"]
+    assert 40 < last < 52
+    assert f'"offset": {last + 1}' in outcome.content.splitlines()[-1]
+
+
+def test_following_the_hints_shows_every_line_once(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"{n} {'é' * (n % 900)}\n" for n in range(1, 301)))
+    seen: list[str] = []
+    offset = 1
+    while offset:
+        outcome = bench.call("view", path="a.txt", offset=offset)
+        seen += [line for line in outcome.content.splitlines()[1:] if line[0].isdigit()]
+        offset = outcome.metadata["last"] + 1 if outcome.metadata["truncated"] else 0
+    assert [int(line.split("|")[0]) for line in seen] == list(range(1, 301))
+
+
+def test_a_long_line_is_cut_and_said_so(bench: Bench) -> None:
+    bench.write("a.txt", "x" * 5000 + "\nend\n")
+    text = bench.text("view", path="a.txt")
+    assert "1|" + "x" * 2000 + "[line goes on]\n2|end\n" in text
+    assert "[1 long lines were cut" in text
+
+
+def test_an_empty_file(bench: Bench) -> None:
+    bench.write("a.txt", "")
+    assert bench.text("view", path="a.txt") == "a.txt is empty."
+
+
+def test_an_offset_after_the_end_says_how_many_lines_there_are(bench: Bench) -> None:
+    bench.write("a.txt", numbered(3))
+    assert (
+        bench.refusal("view", path="a.txt", offset=4) == "a.txt has only 3 lines. Use an offset from 1 to 3."
+    )
+
+
+@pytest.mark.parametrize("offset", [0, -1, True, "2", 1.5])
+def test_an_offset_that_is_no_positive_integer_is_refused(bench: Bench, offset: object) -> None:
+    bench.write("a.txt", "one\n")
+    assert '"offset" must be an integer' in bench.refusal("view", path="a.txt", offset=offset)
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        (b"one\r\ntwo\r\n", "CRLF line ends"),
+        (b"one\r\ntwo\n", "mixed line ends: 1 LF, 1 CRLF"),
+        (b"one\rtwo\r", "CR line ends"),
+        ("one\ntwo\n".encode("utf-16"), "UTF-16-LE"),
+        (b"one\ntwo", "no line end after the last line"),
+        (b"caf\xe9\ntwo\n", "encoding unknown, shown as Latin-1"),
+        (b"\xef\xbb\xbfone\ntwo\n", "UTF-8 with byte order mark"),
+    ],
+)
+def test_what_is_special_about_a_file_is_in_the_first_line(bench: Bench, content: bytes, note: str) -> None:
+    bench.write("a.txt", content)
+    head, *lines = bench.text("view", path="a.txt").split("\n")
+    assert note in head
+    assert lines[0] in ("1|one", "1|café")
+    assert lines[1] == "2|two"
+
+
+def test_only_line_feeds_end_a_line(bench: Bench) -> None:
+    bench.write("a.txt", "one\x0c\u2028\x85still\ntwo\n")
+    assert bench.call("view", path="a.txt").metadata["total"] == 2
+
+
+def test_a_binary_file_is_refused(bench: Bench) -> None:
+    bench.write("a.bin", b"\x89PNG\r\n\x1a\n\0\0")
+    assert "(10 bytes) cannot be shown: it is a binary file" in bench.refusal("view", path="a.bin")
+
+
+def test_a_folder_is_refused_with_ls(bench: Bench) -> None:
+    (bench.root / "src").mkdir()
+    assert bench.refusal("view", path="src") == "src is a folder. List it with ls, or name a file in it."
+
+
+def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
+    os.mkfifo(bench.root / "pipe")
+    assert "named pipe" in bench.refusal("view", path="pipe")
+
+
+def test_a_socket_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bench.root)  # a socket's path has at most 107 bytes
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("here.sock")
+        assert "socket" in bench.refusal("view", path="here.sock")
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/dev/zero", "../outside.txt"])
+def test_what_is_outside_is_refused(bench: Bench, path: str) -> None:
+    assert "outside the repository" in bench.refusal("view", path=path)
+
+
+def test_a_link_out_is_refused(bench: Bench) -> None:
+    (bench.root / "env").symlink_to("/proc/self/environ")
+    assert "leads out of the repository" in bench.refusal("view", path="env")
+
+
+def test_a_link_loop_is_refused(bench: Bench) -> None:
+    (bench.root / "a").symlink_to("b")
+    (bench.root / "b").symlink_to("a")
+    bench.refusal("view", path="a")
+
+
+def test_spilled_output_can_be_read(bench: Bench) -> None:
+    (bench.context.spill / "7.txt").write_text("one\n")
+    assert "1|one" in bench.text("view", path=str(bench.context.spill / "7.txt"))
+
+
+def test_close_names_are_offered_for_a_missing_file(bench: Bench) -> None:
+    bench.write("src/config.yaml", "x")
+    bench.write("other/config.yml", "x")
+    message = bench.refusal("view", path="src/config.yml")
+    assert message == "src/config.yml does not exist. Did you mean src/config.yaml, other/config.yml?"
+
+
+def test_a_file_name_that_is_not_utf8_is_spelled_out(bench: Bench) -> None:
+    (Path(os.fsdecode(os.fsencode(bench.root) + b"/caf\xe9.txt"))).write_text("x")
+    assert "caf\\xe9.txt" in bench.refusal("view", path="cafe.txt")
+
+
+@pytest.fixture
+def huge(bench: Bench) -> Path:
+    """2 GB with lines at its beginning, behind a hole without a line end, and at its very end."""
+    path = bench.write("huge.log", numbered(1000) + "x" * 100_000)
+    with path.open("r+b") as file:
+        file.seek(2 * 1000**3)
+        file.write(b"\nlast\n")
+    return path
+
+
+def test_a_piece_of_a_2_gb_file_is_shown_without_reading_the_rest(bench: Bench, huge: Path) -> None:
+    tracemalloc.start()
+    text = bench.text("view", path="huge.log", offset=998, limit=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "998|line 998\n999|line 999\n" in text
+    assert text.startswith("huge.log: lines 998-999, 2000000006 bytes, too large to edit")
+    assert '"offset": 1000' in text
+    assert peak < 16 * 1024 * 1024
+
+
+def test_a_line_of_200_mb_is_passed_in_little_memory(bench: Bench) -> None:
+    with bench.write("huge.log", numbered(1000)).open("r+b") as file:
+        file.seek(200 * 1000**2)
+        file.write(b"\nlast\n")
+    tracemalloc.start()
+    text = bench.text("view", path="huge.log", offset=1002)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert text.endswith("1002|last")
+    assert peak < 16 * 1024 * 1024
+
+
+def test_a_huge_file_is_not_recorded_as_viewed(bench: Bench, huge: Path) -> None:
+    bench.call("view", path="huge.log", limit=2)
+    os.truncate(huge, 7)
+    assert "not viewed" in bench.refusal("edit", path="huge.log", old="line 1", new="x")
+
+
+def test_a_large_file_under_the_limit_is_found_by_line(bench: Bench) -> None:
+    line = b"0123456789abcde\n"
+    bench.write("a.log", line * (LARGE // 64))
+    outcome = bench.call("view", path="a.log", offset=LARGE // 64 - 1, limit=5)
+    assert outcome.metadata["total"] == LARGE // 64
+    assert outcome.content.count("0123456789abcde") == 2

@@ -1,0 +1,65 @@
+"""The environment of commands: what is let in, and that nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.client import environment
+from bot.workshop.client.workshop import Workshop
+from tests.support.workshops import Bench, bash
+
+HOME, TMP = Path("/run-folder/tmp/home"), Path("/run-folder/tmp")
+
+SECRETS = {
+    "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x", "GITHUB_TOKEN": "x", "GH_TOKEN": "x",
+    "AWS_SECRET_ACCESS_KEY": "x",
+    "ACTIONS_RUNTIME_TOKEN": "x", "ACTIONS_ID_TOKEN_REQUEST_URL": "x", "GITHUB_ENV": "x", "GITHUB_PATH": "x",
+    "RUNNER_TEMP": "x", "LD_PRELOAD": "x", "PYTHONPATH": "x", "PYTHONSTARTUP": "x", "NODE_OPTIONS": "x",
+    "BASH_ENV": "x", "ENV": "x", "GIT_DIR": "x", "GIT_SSH_COMMAND": "x", "NPM_AUTH": "x", "DB_PASSWORD": "x",
+    "SSH_PRIVATE": "x",
+}  # fmt: skip
+
+
+def test_nothing_is_inherited_that_was_not_named() -> None:
+    found, _ = environment.build({**SECRETS, "SOMETHING": "x", "PATH": "/usr/bin"}, HOME, TMP)
+    assert not {"SOMETHING", *SECRETS} & found.keys()
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_or_a_lever_is_not_let_in_even_by_name(name: str) -> None:
+    assert name not in environment.build(SECRETS, HOME, TMP, [name])[0]
+
+
+def test_a_harmless_variable_is_let_in_by_name() -> None:
+    assert (
+        environment.build({"DJANGO_SETTINGS_MODULE": "a.b"}, HOME, TMP, ["DJANGO_SETTINGS_MODULE"])[0][
+            "DJANGO_SETTINGS_MODULE"
+        ]
+        == "a.b"
+    )
+
+
+def test_home_and_temporary_folder_are_the_workshop_s_own() -> None:
+    found, _ = environment.build({"HOME": "/home/me", "TMPDIR": "/tmp/me"}, HOME, TMP)
+    assert (found["HOME"], found["TMPDIR"]) == (str(HOME), str(TMP))
+
+
+def test_no_pager_prompt_or_editor_can_hang_a_command() -> None:
+    found, _ = environment.build({}, HOME, TMP)
+    assert found["GIT_PAGER"] == found["PAGER"] == "cat"
+    assert found["GIT_EDITOR"] == "true"
+    assert found["GIT_TERMINAL_PROMPT"] == "0"
+
+
+def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "canary")
+    workshop: Workshop = bench.start(
+        allowed=("FLAVOUR",), environment={"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}
+    )
+    names = {line.split("=")[0] for line in bash(workshop, "env").content.splitlines() if "=" in line}
+    own = {"SLASH_AGENT_WORKSHOP"}  # only where there is no sandbox
+    shell = {"PWD", "SHLVL", "_", "OLDPWD"}
+    expected = environment.build({"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}, HOME, TMP, ["FLAVOUR"])[0]
+    assert names - own - shell == expected.keys()

@@ -1,0 +1,94 @@
+"""Programs that the host starts for itself: bounded, killable, never waited for longer than they live."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.host.cancellation import Cancellation
+from bot.workshop.host.shell import Finished, run_program
+
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+
+def run(script: str, *, timeout: float = 10, cap: int = 1 << 20, stdin: bytes = b"") -> Finished:
+    return run_program(
+        ["bash", "-c", script],
+        cwd=Path("/"),
+        environment=ENVIRONMENT,
+        timeout=timeout,
+        cap=cap,
+        cancelled=Cancellation(),
+        stdin=stdin,
+    )
+
+
+def test_output_errors_and_exit_code_are_told_apart() -> None:
+    finished = run("echo out; echo err >&2; exit 3")
+    assert (finished.output, finished.errors, finished.exit_code) == (b"out\n", b"err\n", 3)
+
+
+def test_a_program_that_is_not_there_raises() -> None:
+    with pytest.raises(OSError):
+        run_program(
+            ["no-such-program"], cwd=Path("/"), environment={}, timeout=1, cap=1, cancelled=Cancellation()
+        )
+
+
+def test_output_over_the_cap_stops_the_program() -> None:
+    finished = run("yes", cap=1000)
+    assert finished.capped
+    assert finished.output == b"y\n" * 500
+    assert finished.duration < 5
+
+
+def test_errors_over_their_cap_do_not_stop_it() -> None:
+    finished = run("head -c 100000 /dev/zero >&2; echo done")
+    assert finished.output == b"done\n"
+    assert len(finished.errors) == 4096
+
+
+def test_time_out_kills_the_whole_group() -> None:
+    finished = run("sleep 60 & sleep 60", timeout=0.2)
+    assert finished.timed_out
+    assert finished.duration < 2
+
+
+def test_sigterm_ignored_and_output_without_end_is_killed_all_the_same() -> None:
+    finished = run("trap '' TERM; while :; do echo still here; done", timeout=0.2, cap=1 << 40)
+    assert finished.timed_out
+    assert finished.exit_code == -9
+
+
+def test_cancellation_wakes_at_once() -> None:
+    cancelled = Cancellation()
+    threading.Timer(0.1, cancelled.set).start()
+    started = time.monotonic()
+    finished = run_program(
+        ["sleep", "60"], cwd=Path("/"), environment=ENVIRONMENT, timeout=60, cap=1, cancelled=cancelled
+    )
+    assert finished.cancelled
+    assert not finished.timed_out
+    assert time.monotonic() - started < 2
+
+
+def test_standard_input_larger_than_any_pipe_does_not_deadlock() -> None:
+    content = b"x" * (8 << 20)
+    assert run("cat", stdin=content, cap=16 << 20).output == content
+
+
+def test_standard_input_is_empty_where_none_is_given() -> None:
+    assert run("cat; echo end").output == b"end\n"
+
+
+def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() -> None:
+    started = time.monotonic()
+    assert run("sleep 2 & echo hi").output == b"hi\n"
+    assert time.monotonic() - started < 1
+
+
+def test_output_that_comes_through_a_process_substitution_is_not_lost() -> None:
+    assert run("exec > >(cat); echo late").output == b"late\n"
