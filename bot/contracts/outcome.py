@@ -119,7 +119,8 @@ class Outcome:
 
     `started_at` and `ended_at` are RFC 3339 in UTC; the commit's dates come from `ended_at`, so that publishing
     twice gives one SHA. `cost` is in USD. `reason` is one sentence for people: why it ended as it did, and why
-    there is no diff where there is none. `notes` are further sentences for the pull request.
+    there is no diff where there is none. `notes` are further sentences for the pull request. `answer` is what an
+    `explain` says, `question` what `ask_user` wants to know.
     """
 
     schema: int
@@ -144,3 +145,5 @@ class Outcome:
     notes: tuple[str, ...] = ()
     patch_sha256: str = ""
     redactions: tuple[str, ...] = field(default=())
+    answer: str = ""
+    question: str = ""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bot.contracts.comments import Comment
+from bot.contracts.plan import Plan
+from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
+
 _THE_THREAD = frozenset(
     {"", "this", "it", "this issue", "this bug", "this one", "this pull request", "this pr"}
 )
@@ -42,15 +46,6 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
-    id: int
-    author: str
-    body: str
-    created_at: str
-    updated_at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Thread:
     """An issue or a pull request as it was at the trigger. `left_out` says in words what is missing and why."""
 
@@ -76,7 +71,15 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One job. `repository` is `owner/name`, empty for a local checkout without a remote."""
+    """One job. `repository` is `owner/name`, empty for a local checkout without a remote.
+
+    `base_ref` is the branch that a result is meant for: the pull request's own base where one is worked on.
+    Under a pull request `pull` is it, `unresolved` its open review threads and `failures` what failed on its
+    head; `anchor` is the review thread that the request was written in. `trusted_sha` is the head that a
+    maintainer named in the command: only at that commit may a fork's code be run. `plan` is the approved plan
+    that is to be carried out, `resumes` the Actions run whose bundle is gone on from, `task` the name of the
+    maintenance task.
+    """
 
     verb: Verb
     instruction: str
@@ -87,6 +90,14 @@ class Request:
     thread: Thread | None = None
     trigger: Trigger | None = None
     options: dict[str, str] = field(default_factory=dict)
+    pull: PullRequest | None = None
+    anchor: ReviewThread | None = None
+    unresolved: tuple[ReviewThread, ...] = ()
+    failures: tuple[FailedCheck, ...] = ()
+    trusted_sha: str = ""
+    plan: Plan | None = None
+    resumes: int = 0
+    task: str = ""
 
     @property
     def wish(self) -> str:

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.contracts.request import Comment, Thread
+from bot.contracts.comments import Comment
+from bot.contracts.request import Thread
 from bot.contracts.threads import OWN_MARKER, CommentData
 from bot.contracts.wording import count_of
 from bot.intake.event import CommentEvent

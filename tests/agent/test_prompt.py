@@ -9,7 +9,8 @@ import pytest
 
 from bot.agent.prompt import Facts, PromptError, first_message, new_marker, render, system_prompt
 from bot.agent.results import DESCRIBE_CHANGE
-from bot.contracts.request import Actor, Comment, Request, Thread, Tier, Verb
+from bot.contracts.comments import Comment
+from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.workshop.client.specs import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden"

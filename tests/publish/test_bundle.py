@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.contracts.comments import Comment
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.request import Comment
 from bot.publish.bundle import BundleError, read_bundle, write_bundle
 from bot.publish.schema import parse_outcome
 from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request

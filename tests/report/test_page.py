@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bot.agent.journal import Journal, read_journal
+from bot.contracts.comments import Comment
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import (
     SCHEMA_VERSION,
@@ -41,7 +42,7 @@ from bot.contracts.limits import Limits
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Actor, Comment, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.contracts.tools import ToolSpec
 from bot.report.page import render_page
 from bot.report.story import tell
