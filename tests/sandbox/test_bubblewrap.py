@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,7 +64,11 @@ def test_no_environment_inside_holds_a_variable_of_the_supervisor(
 def test_a_secret_in_the_environment_of_another_process_is_out_of_reach(inside: Workshop) -> None:
     holder = subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], "TOKEN": CANARY})
     try:
-        assert CANARY.encode() in Path(f"/proc/{holder.pid}/environ").read_bytes()
+        # Popen returns at the exec, a moment before the kernel shows the new environment.
+        environ = Path(f"/proc/{holder.pid}/environ")
+        until = time.monotonic() + 30
+        while CANARY.encode() not in environ.read_bytes():
+            assert time.monotonic() < until
         assert CANARY not in bash(inside, "cat /proc/*/environ").content
         assert bash(inside, f"cat /proc/{holder.pid}/cmdline").metadata["exit_code"] == 1
     finally:
