@@ -1,4 +1,4 @@
-"""Brings a base commit here: a trusted git directory, and beside it a work tree with a disposable one.
+"""Brings a commit here to work on: a trusted git directory, and beside it a work tree with a disposable one.
 
 The work tree's `.git` is for the agent: it may be read, changed or wrecked; nothing of ours looks at it.
 """
@@ -6,13 +6,14 @@ The work tree's `.git` is for the agent: it may be read, changed or wrecked; not
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from bot.checkout import layout, local, notes, remote
 from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError
 from bot.checkout.git import Git, GitError
+from bot.checkout.pull import PullHead, fetch_ends, mark_diff_base
 
 History = int | Literal["full"]
 
@@ -25,22 +26,34 @@ _PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|\.$|/$))[A-Za-z0-
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A URL or a folder, a branch or commit of it, and a token that is never shown or stored."""
+    """A URL or a folder, a branch or commit of it, and a token that is never shown or stored.
+
+    With `pull` that pull request's head is checked out, and `revision` is its base branch.
+    """
 
     url: str
     revision: str
     token: str = field(default="", repr=False)
+    pull: PullHead | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A base commit on disk. `notes` say what is not there. `branch` is what the work tree's HEAD names."""
+    """A commit on disk. `notes` say what is not there. `branch` is what the work tree's HEAD names.
+
+    `base_sha` is the commit that is worked on: the base that a patch applies to. `policy_sha` is where policy,
+    instructions and templates are read: the same commit, but for a pull request the tip of its base branch.
+    `merge_base` is where a pull request's own commits begin, empty where there is none or it is too far back;
+    all three can be read in `git`.
+    """
 
     git: Git
     tree: Path
     base_sha: str
     notes: tuple[str, ...]
     branch: str = "base"
+    policy_sha: str = ""
+    merge_base: str = ""
 
 
 def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
@@ -52,6 +65,8 @@ def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
         raise CheckoutError(f"history must be at least 1, or full; it is {history}")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if source.pull is not None:
+            return _from_pull(source, source.pull, folder, history)
         if remote.is_remote(source.url):
             return _from_remote(source, folder, history)
         return _from_local(source, folder, history)
@@ -110,6 +125,20 @@ def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
     return _finished(git, tree, sha, branch, history)
 
 
+def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -> Checkout:
+    remote.check_url(source.url, source.token)
+    branch = "head"
+    git = _trusted(folder, layout.object_format_of(head.sha), branch)
+    base_ref = source.revision.removeprefix("refs/heads/")
+    ends = fetch_ends(git, source.url, source.token, head, base_ref, _depth(history))
+    layout.set_branch(git.git_dir, branch, head.sha)
+    tree = folder / "tree"
+    _write_tree(git, head.sha, branch, tree, True, {})
+    checkout = _finished(git, tree, head.sha, branch, history)
+    mark_diff_base(tree, ends.merge_base or ends.policy_sha)
+    return replace(checkout, policy_sha=ends.policy_sha, merge_base=ends.merge_base)
+
+
 def _finished(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
     layout.copy_history(git.git_dir, tree / ".git")
     found = (
@@ -117,7 +146,7 @@ def _finished(git: Git, tree: Path, sha: str, branch: str, history: History) -> 
         notes.lfs_note(tree),
         notes.version_note(tree, history),
     )
-    return Checkout(git, tree, sha, tuple(note for note in found if note), branch)
+    return Checkout(git, tree, sha, tuple(note for note in found if note), branch, policy_sha=sha)
 
 
 def _trusted(folder: Path, object_format: str, branch: str) -> Git:
@@ -149,9 +178,9 @@ def _write_tree(
     except GitError as error:
         if "invalid path" in error.detail:
             raise HostileRepositoryError(
-                f"the base commit cannot be checked out safely: {error.detail}"
+                f"the commit cannot be checked out safely: {error.detail}"
             ) from error
-        raise CheckoutError(f"the base commit cannot be checked out: {error.detail}") from error
+        raise CheckoutError(f"the commit cannot be checked out: {error.detail}") from error
     finally:
         if not disposable:
             index.unlink(missing_ok=True)

@@ -17,6 +17,10 @@ class MissingRevisionError(CheckoutError):
     """The repository has no such branch or commit."""
 
 
+class MovedHeadError(CheckoutError):
+    """The head that a pull request had at the trigger is gone from the server."""
+
+
 class NoCommitsError(CheckoutError):
     """The repository is empty."""
 

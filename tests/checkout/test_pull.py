@@ -1,0 +1,245 @@
+"""A pull request's head as a checkout, forks included, from a server that checks tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, materialise, prepare
+from bot.checkout.errors import CheckoutError, MissingRevisionError, MovedHeadError
+from bot.checkout.pull import PullHead
+from bot.forge import Forge
+from bot.github.client import connect
+from tests.support.source_repository import Repository, git
+
+POLICY = ".github/agent.yml"
+
+
+class World:
+    """A repository with some history, and what people do to it."""
+
+    def __init__(self, forge: Forge, folder: Path) -> None:
+        self.forge = forge
+        self.folder = folder
+        source = Repository(folder / "source")
+        for number in range(3):
+            source.commit(
+                f"Number {number}", **{"a.txt": f"{number}\n", "b.txt": "b\n", POLICY: "version: 1\n"}
+            )
+        self.repo = forge.create_repository("ada", "app", source.path, private=True)
+        self.token = forge.token("ada")
+
+    def open(self, head: str, login: str = "ada", base: str = "main") -> int:
+        host = connect(self.forge.token(login), self.forge.api_url)
+        return host.open_pull(self.repo, title="T", body="", head=head, base=base, draft=False).number
+
+    def fork(self, login: str) -> str:
+        self.forge.add_user(login)
+        self.forge.grant(self.repo, login, "read")
+        return self.forge.fork(self.repo, login)
+
+    def checkout(
+        self, number: int, sha: str, base: str = "main", name: str = "run", **options: object
+    ) -> Checkout:
+        source = Source(self.forge.clone_url(self.repo), base, self.token, PullHead(number, sha))
+        return prepare(source, self.folder / name, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with Forge() as forge:
+        forge.add_user("ada")
+        yield World(forge, tmp_path)
+
+
+def names(checkout: Checkout, *revisions: str) -> list[str]:
+    return checkout.git.run("diff-tree", "-r", "--name-only", *revisions).decode().split()
+
+
+def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(world: World) -> None:
+    start = world.forge.branch_sha(world.repo)
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n", POLICY: "tiers: {}\n"}, branch="topic")
+    number = world.open("topic")
+    tip = world.forge.commit(world.repo, {"b.txt": "newer\n"})
+    checkout = world.checkout(number, head)
+    assert (checkout.base_sha, checkout.policy_sha, checkout.merge_base) == (head, tip, start)
+    assert (checkout.tree / "a.txt").read_text() == "theirs\n"
+    assert (checkout.tree / "b.txt").read_text() == "b\n"
+    assert checkout.git.run("cat-file", "blob", f"{checkout.policy_sha}:{POLICY}") == b"version: 1\n"
+    assert names(checkout, checkout.merge_base, head) == [POLICY, "a.txt"]
+
+
+def test_the_diff_can_be_read_in_the_work_tree(world: World) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    number = world.open("topic")
+    world.forge.commit(world.repo, {"b.txt": "newer\n"})
+    checkout = world.checkout(number, head)
+    assert git(checkout.tree, "diff", "--name-only", "base", "HEAD") == "a.txt"
+    assert git(checkout.tree, "branch", "--show-current") == "head"
+    assert git(checkout.tree, "status", "--porcelain") == ""
+
+
+def test_further_trees_hold_the_head(world: World) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    checkout = world.checkout(world.open("topic"), head)
+    materialise(checkout, world.folder / "pristine")
+    assert (world.folder / "pristine" / "a.txt").read_text() == "theirs\n"
+
+
+def test_no_history_is_brought_for_the_merge_base(world: World) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    number = world.open("topic")
+    tip = world.forge.commit(world.repo, {"b.txt": "newer\n"})
+    checkout = world.checkout(number, head)
+    there = checkout.git.run("cat-file", "--batch-all-objects", "--batch-check").decode()
+    commits = {line.split()[0] for line in there.splitlines() if " commit " in line}
+    assert commits == {head, tip, checkout.merge_base}
+    assert not (world.folder / "run" / "ancestry.git").exists()
+
+
+def test_history_comes_where_policy_asks_for_it(world: World) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    checkout = world.checkout(world.open("topic"), head, history="full")
+    assert git(checkout.tree, "rev-list", "--count", "HEAD") == "4"
+
+
+def test_a_fork_is_fetched_from_the_base_repository(world: World) -> None:
+    fork = world.fork("bob")
+    start = world.forge.branch_sha(world.repo)
+    head = world.forge.commit(fork, {"a.txt": "bob's\n"}, branch="topic", author="bob")
+    number = world.open("bob:topic", "bob")
+    asked = len(world.forge.requests)
+    checkout = world.checkout(number, head)
+    assert (checkout.tree / "a.txt").read_text() == "bob's\n"
+    assert checkout.merge_base == start
+    paths = {exchange.path.split("?")[0] for exchange in world.forge.requests[asked:]}
+    assert all(path.startswith("/ada/app.git/") for path in paths), paths
+
+
+def test_a_fork_that_was_deleted_can_still_be_worked_on(world: World) -> None:
+    fork = world.fork("bob")
+    head = world.forge.commit(fork, {"a.txt": "bob's\n"}, branch="topic", author="bob")
+    number = world.open("bob:topic", "bob")
+    world.forge.delete_repository(fork)
+    assert world.checkout(number, head).base_sha == head
+
+
+def test_a_head_that_moved_on_is_checked_out_as_it_was(world: World) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "first\n"}, branch="topic")
+    number = world.open("topic")
+    world.forge.commit(world.repo, {"a.txt": "second\n"}, branch="topic")
+    checkout = world.checkout(number, head)
+    assert checkout.base_sha == head
+    assert (checkout.tree / "a.txt").read_text() == "first\n"
+
+
+def test_a_head_that_is_gone_is_refused_in_a_sentence(world: World) -> None:
+    world.forge.commit(world.repo, {"a.txt": "first\n"}, branch="topic")
+    number = world.open("topic")
+    with pytest.raises(MovedHeadError, match=f"#{number} was aaaaaaaaaaaa .* ask again"):
+        world.checkout(number, "a" * 40)
+
+
+def test_a_commit_that_the_head_does_not_name_is_not_taken_for_it(world: World) -> None:
+    """The SHA counts, not the ref: what is checked out is what was looked at, whatever the ref says now."""
+    other = world.forge.commit(world.repo, {"a.txt": "other\n"}, branch="other")
+    world.forge.commit(world.repo, {"a.txt": "first\n"}, branch="topic")
+    assert world.checkout(world.open("topic"), other).base_sha == other
+
+
+@pytest.mark.parametrize(
+    "base", ["release/#1", 'it\'s "quoted"', "größe\u00a0weit", "-dash", "+plus", "x" * 240]
+)
+def test_a_base_branch_may_have_any_name(world: World, base: str) -> None:
+    name = base.replace(" ", "_")
+    tip = world.forge.commit(world.repo, {"b.txt": "x\n"}, branch=name)
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    checkout = world.checkout(world.open("topic", base=name), head, base=name)
+    assert checkout.policy_sha == tip
+
+
+@pytest.mark.parametrize("head", ["fix/#1", 'it\'s_"quoted"', "größe\u00a0weit", "-dash", "x" * 240])
+def test_a_head_branch_may_have_any_name(world: World, head: str) -> None:
+    sha = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch=head)
+    assert world.checkout(world.open(head), sha).base_sha == sha
+
+
+@pytest.mark.parametrize("base", ["a b", "a..b", "a:b", "x~1", "x^", "a*", "a\nb", "", "a@{1}"])
+def test_a_base_that_is_no_branch_is_refused(world: World, base: str) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    number = world.open("topic")
+    with pytest.raises(MissingRevisionError, match="is not the name of a branch"):
+        world.checkout(number, head, base=base)
+
+
+def test_a_base_branch_that_is_gone_is_named(world: World) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    number = world.open("topic")
+    with pytest.raises(MissingRevisionError, match="no branch or commit 'gone'"):
+        world.checkout(number, head, base="gone")
+
+
+@pytest.mark.parametrize("sha", ["HEAD", "main", "--upload-pack=touch x", "abc", "A" * 40])
+def test_a_head_is_named_by_its_whole_id_alone(world: World, sha: str) -> None:
+    with pytest.raises(MissingRevisionError):
+        world.checkout(1, sha)
+
+
+def test_a_folder_has_no_pull_requests(world: World) -> None:
+    with pytest.raises(CheckoutError, match="must start with https"):
+        prepare(Source(str(world.folder / "source"), "main", "", PullHead(1, "a" * 40)), world.folder / "run")
+
+
+# The merge base
+
+
+def test_a_head_without_history_in_common_has_no_merge_base(world: World, tmp_path: Path) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    number = world.open("topic")
+    stray = Repository(tmp_path / "stray")
+    stray.commit("Alone", **{"c.txt": "c\n"})
+    served = world.forge.git_folder(world.repo)
+    git(served, "fetch", "-q", str(stray.path), "+main:refs/heads/main")
+    checkout = world.checkout(number, head)
+    assert checkout.merge_base == ""
+    assert checkout.policy_sha == stray.head
+
+
+def test_a_merge_base_far_back_is_found(world: World, tmp_path: Path) -> None:
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
+    number = world.open("topic")
+    start = world.forge.branch_sha(world.repo)
+    grow(world, "main", 100)
+    assert world.checkout(number, head).merge_base == start
+
+
+def test_the_latest_merge_base_is_found_though_an_old_line_leads_to_an_earlier_one(world: World) -> None:
+    """A side branch that forked long ago and was merged just now is the shorter way back from the tip."""
+    served = world.forge.git_folder(world.repo)
+    old = world.forge.branch_sha(world.repo)
+    grow(world, "main", 30, at=1_700_001_000)
+    start = world.forge.branch_sha(world.repo)
+    assert old is not None
+    assert start is not None
+    head = grow(world, "topic", 1, at=1_700_002_000, begin=f"{start}\nmerge {old}")
+    number = world.open("topic")
+    grow(world, "main", 100, at=1_700_003_000)
+    grow(world, "main", 1, at=1_700_004_000, begin=f"refs/heads/main^0\nmerge {old}")
+    assert git(served, "merge-base", head, "main") == start
+    assert world.checkout(number, head).merge_base == start
+
+
+def grow(world: World, branch: str, commits: int, *, at: int = 1_700_001_000, begin: str = "") -> str:
+    """Put that many commits on a branch, a second apart. The first one's parents may be said."""
+    served = world.forge.git_folder(world.repo)
+    parts = []
+    for number in range(commits):
+        first = f"from {begin}\n" if begin else f"from refs/heads/{branch}^0\n"
+        parts.append(
+            f"commit refs/heads/{branch}\ncommitter Ada <ada@example.org> {at + number} +0000\ndata 1\nx\n"
+            f"{first if number == 0 else ''}M 644 inline n-{branch}.txt\ndata {len(str(number))}\n{number}\n"
+        )
+    git(served, "fast-import", "--quiet", "--force", input="".join(parts).encode())
+    return git(served, "rev-parse", f"refs/heads/{branch}")
