@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass
+
+MAX_STEPS = 30
+MAX_PATHS = 40
+MAX_TITLE = 120
+MAX_TEXT = 1_000
+MAX_RISKS = 2_000
+_MAX_PATH = 400
+_MAX_ESTIMATE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,50 @@ class Plan:
     estimate_turns: int = 0
 
     @property
+    def canonical(self) -> str:
+        """The plan as JSON that is the same wherever it is written: what the hash is taken of."""
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+    @property
     def hash(self) -> str:
         """SHA-256 over the plan's canonical JSON, 64 hex digits: what `approve` names is exactly this plan."""
-        canonical = json.dumps(asdict(self), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return hashlib.sha256(self.canonical.encode()).hexdigest()
+
+    @property
+    def trouble(self) -> str:
+        """What keeps this from being a plan that can be shown and carried out, as `field: why`; empty for nothing."""
+        if not _fits(self.title, MAX_TITLE) or "\n" in self.title:
+            return f"title: expected one line of 1 to {MAX_TITLE} characters"
+        if not 1 <= len(self.steps) <= MAX_STEPS:
+            return f"steps: expected 1 to {MAX_STEPS}, got {len(self.steps)}"
+        for number, step in enumerate(self.steps):
+            if trouble := _step_trouble(step):
+                return f"steps.{number}.{trouble}"
+        if len(self.risks) > MAX_RISKS:
+            return f"risks: expected at most {MAX_RISKS} characters, got {len(self.risks)}"
+        if not (math.isfinite(self.estimate_usd) and 0 <= self.estimate_usd <= _MAX_ESTIMATE):
+            return f"estimate_usd: expected 0 to {_MAX_ESTIMATE}"
+        if not 0 <= self.estimate_turns <= _MAX_ESTIMATE:
+            return f"estimate_turns: expected 0 to {_MAX_ESTIMATE}"
+        return ""
+
+
+def _step_trouble(step: PlanStep) -> str:
+    if not _fits(step.text, MAX_TEXT):
+        return f"text: expected 1 to {MAX_TEXT} characters, got {len(step.text.strip())}"
+    if len(step.paths) > MAX_PATHS:
+        return f"paths: expected at most {MAX_PATHS}, got {len(step.paths)}"
+    for path in step.paths:
+        if not is_inside(path):
+            return f"paths: {path[:80]!r} is no path inside the repository"
+    return ""
+
+
+def _fits(text: str, limit: int) -> bool:
+    return bool(text.strip()) and len(text) <= limit
+
+
+def is_inside(path: str) -> bool:
+    """Whether `path` is written as one of a file below the repository's root: relative, with `/`, printable."""
+    parts = path.split("/")
+    return len(path) <= _MAX_PATH and path.isprintable() and not {"", ".", ".."} & set(parts)

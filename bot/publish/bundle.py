@@ -1,8 +1,8 @@
 """The bundle: a folder that holds everything `publish` needs, written by one job and read by another.
 
 The reader does not trust the writer: between the two lies an artifact that anybody with a foot in the first
-job could have touched. So names are fixed, links are refused, sizes are capped, the patch must have the hash
-that the outcome states, and every field is checked. Nothing is opened by a name from inside.
+job could have touched. So names are fixed, links are refused, sizes are capped, patch, review and plan must have
+the hash that the outcome states, and every field is checked. Nothing is opened by a name from inside.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from pathlib import Path
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.outcome import Outcome
+from bot.contracts.plan import Plan
+from bot.contracts.review import Review
 from bot.gate.reader import UnreadableError, read_beneath
-from bot.publish.schema import parse_outcome
+from bot.publish.schema import parse_outcome, parse_plan, parse_review
 
 OUTCOME = "outcome.json"
 PATCH = "changes.patch"
 WITHHELD = "withheld.patch"
 MESSAGE = "message.md"
+REVIEW = "review.json"
+PLAN = "plan.json"
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"
 
@@ -31,6 +35,8 @@ REPORT = "report.html"
 _OUTCOME_LIMIT = 8 << 20
 _PATCH_LIMIT = 64 << 20
 _MESSAGE_LIMIT = 64 << 10
+_REVIEW_LIMIT = 8 << 20
+_PLAN_LIMIT = 512 << 10
 
 
 class BundleError(UsageError):
@@ -46,6 +52,8 @@ class Bundle:
     patch: bytes
     withheld: bytes
     message: str
+    review: Review | None = None
+    plan: Plan | None = None
 
 
 def write_bundle(
@@ -56,20 +64,28 @@ def write_bundle(
     message: str,
     journal: Path | None = None,
     report: str = "",
+    *,
+    review: Review | None = None,
+    plan: Plan | None = None,
 ) -> None:
-    """Write or replace the bundle in `folder`; sets `outcome.patch_sha256`.
+    """Write or replace the bundle in `folder`; sets the outcome's hashes of the files beside it.
 
     `outcome.json` is taken away first and comes last, each file by rename: a folder that has one is whole.
     A `journal` that already lies there under its own name stays as it is. Raises `AgentError` when the disk
     does not take it.
     """
-    stated = replace(outcome, patch_sha256=hashlib.sha256(patch).hexdigest())
+    said, planned = _dump(review), _dump(plan)
+    stated = replace(
+        outcome, patch_sha256=_sha256(patch), review_sha256=_sha256_if(said), plan_sha256=_sha256_if(planned)
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / OUTCOME).unlink(missing_ok=True)
         _put(folder, PATCH, patch)
         _put_or_remove(folder, WITHHELD, withheld)
         _put(folder, MESSAGE, message.encode())
+        _put_or_remove(folder, REVIEW, said)
+        _put_or_remove(folder, PLAN, planned)
         _put_or_remove(folder, REPORT, report.encode())
         if journal is not None and not _same_file(journal, folder / JOURNAL):
             _copy(folder, JOURNAL, journal)
@@ -82,14 +98,29 @@ def read_bundle(folder: Path) -> Bundle:
     """The bundle in `folder`. Raises `BundleError`, one sentence, on anything that is not as it should be."""
     outcome = parse_outcome(_read(folder, OUTCOME, _OUTCOME_LIMIT))
     patch = _read(folder, PATCH, _PATCH_LIMIT)
-    if hashlib.sha256(patch).hexdigest() != outcome.patch_sha256:
+    if _sha256(patch) != outcome.patch_sha256:
         raise BundleError(f"{PATCH} in {folder} is not the patch that {OUTCOME} states: its hash differs.")
     withheld = _read(folder, WITHHELD, _PATCH_LIMIT) if os.path.lexists(folder / WITHHELD) else b""
     try:
         message = _read(folder, MESSAGE, _MESSAGE_LIMIT).decode()
     except UnicodeDecodeError as error:
         raise BundleError(f"{MESSAGE} in {folder} is not UTF-8.") from error
-    return Bundle(folder, outcome, patch, withheld, message)
+    review = _read_stated(folder, REVIEW, _REVIEW_LIMIT, outcome.review_sha256)
+    plan = _read_stated(folder, PLAN, _PLAN_LIMIT, outcome.plan_sha256)
+    return Bundle(
+        folder, outcome, patch, withheld, message,
+        parse_review(review) if review else None, parse_plan(plan) if plan else None,
+    )  # fmt: skip
+
+
+def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
+    """A file that is there exactly when the outcome states its hash; empty where there is none."""
+    if not stated and not os.path.lexists(folder / name):
+        return b""
+    content = _read(folder, name, limit)
+    if _sha256(content) != stated:
+        raise BundleError(f"{name} in {folder} is not the file that {OUTCOME} states: its hash differs.")
+    return content
 
 
 def _read(folder: Path, name: str, limit: int) -> bytes:
@@ -102,17 +133,26 @@ def _read(folder: Path, name: str, limit: int) -> bytes:
 def _dump_within_limit(outcome: Outcome) -> bytes:
     """A thread of thousands of comments may not fit; publishing needs none of them, and the journal has them."""
     whole = _dump(outcome)
-    thread = outcome.request.thread
-    if len(whole) <= _OUTCOME_LIMIT or thread is None:
+    request = outcome.request
+    if len(whole) <= _OUTCOME_LIMIT or request.thread is None:
         return whole
-    shorter = replace(
-        thread, body="", comments=(), left_out=(*thread.left_out, "the thread's texts are in the journal")
-    )
-    return _dump(replace(outcome, request=replace(outcome.request, thread=shorter)))
+    said = (*request.thread.left_out, "the thread's texts are in the journal")
+    shorter = replace(request.thread, body="", comments=(), left_out=said)
+    return _dump(replace(outcome, request=replace(request, thread=shorter, unresolved=(), failures=())))
 
 
-def _dump(outcome: Outcome) -> bytes:
-    return json.dumps(asdict(outcome), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+def _dump(value: Outcome | Review | Plan | None) -> bytes:
+    if value is None:
+        return b""
+    return json.dumps(asdict(value), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_if(content: bytes) -> str:
+    return _sha256(content) if content else ""
 
 
 def _put(folder: Path, name: str, content: bytes) -> None:

@@ -1,0 +1,116 @@
+"""What each verb is inside a run: its prompt, the tools it is given, and what it may do to the tree. Pure.
+
+A run gets its tools and its system text once, when it starts. What a profile does not name is not offered; the
+gatekeeper refuses it besides, and of a read-only run nothing that changed on disk gets past the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from bot.contracts.outcome import Status
+from bot.contracts.request import Request, Tier, Verb
+
+READING = ("view", "ls", "glob", "grep")
+WRITING = ("edit", "write")
+SHELL = "bash"
+
+DESCRIBE_CHANGE = "describe_change"
+SUBMIT_PLAN = "submit_plan"
+REPORT_FINDING = "report_finding"
+ASK_USER = "ask_user"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`prompt` names the system text, `task` the first message; `tools` are the workshop's and `results` our own.
+
+    `good` is the status of a run that came to what the verb is for. `setup` and `checks` say whether what the
+    policy names under these keys is run. `turns` is a limit besides the policy's. `unrun` is why no code of the
+    repository is run, one clause for people and the model; empty where it may be.
+    """
+
+    verb: Verb
+    prompt: str
+    task: str
+    tools: tuple[str, ...]
+    results: tuple[str, ...]
+    good: Status
+    read_only: bool
+    setup: bool = True
+    checks: bool = True
+    turns: int | None = None
+    unrun: str = ""
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return (*self.tools, *self.results)
+
+
+def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
+    tools = (*READING, *WRITING, SHELL)
+    return Profile(verb, prompt, "fix_task", tools, (DESCRIBE_CHANGE, *results), Status.CHANGED, False)
+
+
+def _reading(verb: Verb, good: Status, *results: str, setup: bool, turns: int) -> Profile:
+    tools = (*READING, SHELL)
+    return Profile(
+        verb, verb.value, "read_task", tools, results, good, True, setup=setup, checks=False, turns=turns
+    )
+
+
+_PROFILES: Mapping[Verb, Profile] = {
+    profile.verb: profile
+    for profile in (
+        _changing(Verb.FIX, "fix", ASK_USER),
+        _changing(Verb.CONTINUE, "continue", ASK_USER),
+        _changing(Verb.RETRY, "fix", ASK_USER),
+        _changing(Verb.APPROVE, "approve"),
+        _reading(Verb.PLAN, Status.PLANNED, SUBMIT_PLAN, ASK_USER, setup=True, turns=40),
+        _reading(Verb.REVIEW, Status.REVIEWED, REPORT_FINDING, setup=True, turns=60),
+        _reading(Verb.EXPLAIN, Status.ANSWERED, setup=False, turns=40),
+    )
+}
+
+MODEL_VERBS = frozenset(_PROFILES)
+"""The verbs that start a model; `stop`, `status` and `help` never do."""
+
+
+def profile_of(request: Request, last: Verb | None = None) -> Profile:
+    """The profile of a run for `request`, whose verb is one of `MODEL_VERBS`.
+
+    `last` is the verb of the run that a `continue` goes on from: what was read-only stays so. A question can be
+    asked only where there is a thread for it to stand in.
+    """
+    profile = _PROFILES[request.verb]
+    if request.verb is Verb.CONTINUE and last in MODEL_VERBS and _PROFILES[last].read_only:
+        profile = replace(_PROFILES[last], verb=Verb.CONTINUE)
+    if request.thread is None:
+        profile = replace(profile, results=tuple(name for name in profile.results if name != ASK_USER))
+    reason = why_not_run(request)
+    return without_running(profile, reason) if reason else profile
+
+
+def without_running(profile: Profile, reason: str) -> Profile:
+    """`profile` where no code of the repository may be run, for `reason`."""
+    tools = tuple(name for name in profile.tools if name != SHELL)
+    return replace(profile, tools=tools, setup=False, checks=False, unrun=reason)
+
+
+def why_not_run(request: Request) -> str:
+    """Why the code that `request` is about may not be run, as a clause; empty where it may.
+
+    A fork's head is code by somebody who may not push here. It is run only at the very commit that a maintainer
+    named.
+    """
+    pull = request.pull
+    if pull is None or not pull.from_fork(request.repository):
+        return ""
+    named = bool(request.trusted_sha) and request.trusted_sha == pull.head_sha
+    if named and request.actor.tier in (Tier.MAINTAINER, Tier.LOCAL):
+        return ""
+    return (
+        "the pull request comes from a fork, and nothing of a fork is run unless a maintainer names its head: "
+        f"`--sha {pull.head_sha[:12]}`"
+    )

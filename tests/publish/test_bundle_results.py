@@ -1,0 +1,222 @@
+"""`review.json` and `plan.json` of a bundle: read back as written, and noticed where one of them was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.contracts.plan import MAX_STEPS, Plan, PlanStep
+from bot.contracts.pulls import (
+    Annotation,
+    FailedCheck,
+    FailedStep,
+    PullRequest,
+    PullState,
+    ReviewThread,
+    Side,
+)
+from bot.contracts.review import Finding, Review, Severity
+from bot.publish.bundle import BundleError, read_bundle, write_bundle
+from bot.publish.schema import parse_plan, parse_review
+from tests.support.outcomes import OUTCOME, make_outcome, make_request
+
+PLAN = Plan(
+    "Sum totals exactly",
+    (PlanStep("Sum in cents", ("invoice.py", "tests/test_invoice.py")), PlanStep("Round once — at the end")),
+    risks="Callers may rely on the old rounding.",
+    estimate_usd=0.4,
+    estimate_turns=12,
+)
+REVIEW = Review(
+    "a" * 40,
+    "b" * 40,
+    "One thing to mend.",
+    (
+        Finding(
+            "invoice.py",
+            9,
+            Severity.MAJOR,
+            "Rounded twice",
+            "Once is enough.",
+            8,
+            Side.RIGHT,
+            "x = 1\n",
+            "x\n",
+        ),
+        Finding("README.md", 0, Severity.NOTE, "Not said", ""),
+    ),
+    since_sha="c" * 40,
+    left_out=("3 files over the limit",),
+)
+PULL = PullRequest(
+    9, PullState.OPEN, False, False, "ghost", 0, "b" * 40, "fix/#1-'quoted'", "", "main", "a" * 40
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    bundle = tmp_path / "bundle"
+    write_bundle(bundle, OUTCOME, b"", b"", "", review=REVIEW, plan=PLAN)
+    return bundle
+
+
+def test_a_review_and_a_plan_are_read_back_as_they_were_written(folder: Path) -> None:
+    bundle = read_bundle(folder)
+    assert (bundle.review, bundle.plan) == (REVIEW, PLAN)
+    assert bundle.plan is not None
+    assert bundle.plan.hash == PLAN.hash
+
+
+def test_a_bundle_without_them_has_none(folder: Path) -> None:
+    write_bundle(folder, OUTCOME, b"", b"", "")
+    bundle = read_bundle(folder)
+    assert (bundle.review, bundle.plan) == (None, None)
+    assert (bundle.outcome.review_sha256, bundle.outcome.plan_sha256) == ("", "")
+    assert not (folder / "plan.json").exists()
+
+
+@pytest.mark.parametrize("name", ["review.json", "plan.json"])
+def test_one_changed_byte_is_noticed(folder: Path, name: str) -> None:
+    path = folder / name
+    path.write_text(path.read_text() + "\n")
+    with pytest.raises(BundleError, match=f"{name}.*hash differs"):
+        read_bundle(folder)
+
+
+@pytest.mark.parametrize("name", ["review.json", "plan.json"])
+def test_a_file_that_the_outcome_does_not_state_is_refused(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    write_bundle(folder, OUTCOME, b"", b"", "")
+    (folder / name).write_bytes(content)
+    with pytest.raises(BundleError, match=name):
+        read_bundle(folder)
+
+
+@pytest.mark.parametrize("name", ["review.json", "plan.json"])
+def test_a_stated_file_that_is_gone_is_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(BundleError, match=name):
+        read_bundle(folder)
+
+
+@pytest.mark.parametrize("name", ["review.json", "plan.json"])
+def test_a_link_in_place_of_one_is_not_followed(folder: Path, tmp_path: Path, name: str) -> None:
+    (folder / name).rename(tmp_path / name)
+    (folder / name).symlink_to(tmp_path / name)
+    with pytest.raises(BundleError, match="symbolic link"):
+        read_bundle(folder)
+
+
+WRONG_PLANS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no title": lambda p: p.update(title=" "),
+    "a title of two lines": lambda p: p.update(title="a\nb"),
+    "no steps": lambda p: p.update(steps=[]),
+    "too many steps": lambda p: p.update(steps=[{"text": "x"}] * (MAX_STEPS + 1)),
+    "an empty step": lambda p: p["steps"][0].update(text=""),
+    "a long step": lambda p: p["steps"][0].update(text="x" * 1001),
+    "a path upwards": lambda p: p["steps"][0].update(paths=["../x"]),
+    "an absolute path": lambda p: p["steps"][0].update(paths=["/etc/passwd"]),
+    "a path of two lines": lambda p: p["steps"][0].update(paths=["a\nb"]),
+    "a folder twice": lambda p: p["steps"][0].update(paths=["a//b"]),
+    "a negative estimate": lambda p: p.update(estimate_usd=-1.0),
+    "a huge estimate": lambda p: p.update(estimate_turns=10**9),
+    "turns as text": lambda p: p.update(estimate_turns="12"),
+    "a field too many": lambda p: p.update(approved=True),
+    "a field too many in a step": lambda p: p["steps"][1].update(done=True),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PLANS)
+def test_a_plan_that_is_none_is_refused_in_one_sentence(name: str) -> None:
+    data = json.loads(PLAN.canonical)
+    WRONG_PLANS[name](data)
+    with pytest.raises(UsageError, match=r"plan\.json is not a valid plan") as caught:
+        parse_plan(json.dumps(data).encode())
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_plan_has_the_same_hash_wherever_it_is_read() -> None:
+    assert parse_plan(PLAN.canonical.encode()).hash == PLAN.hash
+    assert parse_plan(json.dumps(asdict(PLAN), indent=4).encode()).hash == PLAN.hash
+    assert replace(PLAN, estimate_turns=13).hash != PLAN.hash
+
+
+WRONG_REVIEWS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a head that is no commit": lambda r: r.update(head_sha="main"),
+    "a last head that is no commit": lambda r: r.update(since_sha="-x"),
+    "a path upwards": lambda r: r["findings"][0].update(path="a/../../b"),
+    "a negative line": lambda r: r["findings"][0].update(line=-1),
+    "a start after the line": lambda r: r["findings"][0].update(start_line=10),
+    "an unknown severity": lambda r: r["findings"][0].update(severity="blocker"),
+    "an unknown side": lambda r: r["findings"][0].update(side="UP"),
+    "a fingerprint that is none": lambda r: r["findings"][0].update(fingerprint="-->"),
+    "a body without end": lambda r: r["findings"][0].update(body="x" * (65 << 10)),
+    "findings without end": lambda r: r.update(findings=r["findings"] * 600),
+    "an approval": lambda r: r.update(event="APPROVE"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_REVIEWS)
+def test_a_review_that_is_none_is_refused_in_one_sentence(name: str) -> None:
+    data = asdict(REVIEW)
+    WRONG_REVIEWS[name](data)
+    with pytest.raises(UsageError, match=r"review\.json is not a valid review") as caught:
+        parse_review(json.dumps(data).encode())
+    assert len(str(caught.value).splitlines()) == 1
+
+
+FAILURE = FailedCheck(
+    "tests",
+    "failure",
+    "https://github.test/octo/hello/runs/1",
+    annotations=(Annotation("x.py", 1, "failure", "no"),),
+    steps=(FailedStep("pytest", "E assert 1 == 2"),),
+)
+OPEN_THREAD = ReviewThread(5, "invoice.py", 9, 0, Side.RIGHT, "@@ -1 +1 @@", ())
+
+
+def test_an_outcome_of_a_pull_request_is_read_back(folder: Path) -> None:
+    request = make_request(
+        pull=PULL,
+        anchor=OPEN_THREAD,
+        unresolved=(OPEN_THREAD,),
+        failures=(FAILURE,),
+        plan=PLAN,
+        trusted_sha="b" * 40,
+        resumes=77,
+        task="dead-links",
+    )
+    write_bundle(folder, make_outcome(request=request, answer="So.", question="Which?"), b"", b"", "")
+    assert read_bundle(folder).outcome.request == request
+
+
+WRONG_REQUESTS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a head that is an option": lambda r: r["pull"].update(head_sha="--upload-pack=x"),
+    "a head's branch that is an option": lambda r: r["pull"].update(head_ref="--all"),
+    "a head's repository upwards": lambda r: r["pull"].update(head_repository="a/.."),
+    "a pull request without a number": lambda r: r["pull"].update(number=0),
+    "an unknown state": lambda r: r["pull"].update(state="draft"),
+    "a trusted commit cut short": lambda r: r.update(trusted_sha="b" * 12),
+    "a plan without steps": lambda r: r["plan"].update(steps=[]),
+    "a task that is a path": lambda r: r.update(task="../x"),
+    "a run before the first": lambda r: r.update(resumes=-1),
+    "a thread without an id": lambda r: r["anchor"].update(id=0),
+    "a failure with an address that is none": lambda r: r["failures"][0].update(url="javascript:alert(1)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_REQUESTS)
+def test_a_tampered_pull_request_is_refused(folder: Path, name: str) -> None:
+    request = make_request(pull=PULL, anchor=OPEN_THREAD, failures=(FAILURE,), plan=PLAN)
+    write_bundle(folder, make_outcome(request=request), b"", b"", "")
+    data = json.loads((folder / "outcome.json").read_text())
+    WRONG_REQUESTS[name](data["request"])
+    (folder / "outcome.json").write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=r"outcome\.json is not a valid outcome: request"):
+        read_bundle(folder)
