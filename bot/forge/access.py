@@ -57,6 +57,21 @@ class Caller:
         kind = "integration" if self.is_app else "personal access token"
         return errors.forbidden(f"Resource not accessible by {kind}")
 
+    def lent_branches(self, state: State, repository: Repository) -> frozenset[str]:
+        """Branches of somebody's fork that its owner lets the parent's maintainers push to.
+
+        That goes for people: an installation reaches no repository that it is not installed in.
+        """
+        if self.token is None or self.is_app or repository.parent is None:
+            return frozenset()
+        if self.role(repository.parent) < Role.WRITE:
+            return frozenset()
+        return frozenset(
+            pull.head_ref
+            for issue, pull in repository.parent.pulls()
+            if issue.state == "open" and pull.head_repository is repository and pull.maintainer_can_modify
+        )
+
 
 def caller(state: State, authorization: str | None) -> Caller:
     """Read an `Authorization` header. Raises a 401 where it names a token that does not exist."""

@@ -71,13 +71,11 @@ class Call:
 
     def comment(self, wanted: Access = "read") -> tuple[Repository, Issue, Comment]:
         repository = self.repository()
-        wanted_id = self.number("comment_id")
-        for issue in repository.threads.values():
-            for comment in issue.comments:
-                if comment.id == wanted_id:
-                    self.check_thread(repository, issue, wanted)
-                    return repository, issue, comment
-        raise errors.not_found()
+        found = repository.comments.get(self.number("comment_id"))
+        if found is None:
+            raise errors.not_found()
+        self.check_thread(repository, found[0], wanted)
+        return repository, *found
 
     def number(self, name: str) -> int:
         value = self.params[name]

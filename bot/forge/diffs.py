@@ -28,7 +28,11 @@ class ChangedFile:
 
 
 def changed_files(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
-    """Every file that differs, in git's order. `base` is usually the merge base."""
+    """Every file that differs, in git's order. `base` is usually the merge base; both are whole ids."""
+    return git.remembered(("changed-files", base, head), lambda: _compared(git, base, head))
+
+
+def _compared(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
     changes = _raw(git, base, head)
     counts = _counts(git, base, head)
     patches = iter(_SECTION.split(git.run("diff-tree", "-r", "-p", "-M", "--no-ext-diff", base, head))[1:])

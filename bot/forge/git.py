@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
+T = TypeVar("T")
+
+# How many answers about commits are kept.
+_FACTS = 4096
 # `git log` fields, separated by NUL; the message comes last because it may hold anything else.
 _COMMIT_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
 _COMMIT_FIELDS = 10
@@ -15,6 +20,10 @@ _NOTHING = "0" * 40
 # GitHub takes changes of workflows only from who has the permission `workflows`; Actions' own token never has.
 _UPDATE_HOOK = """\
 #!/bin/sh
+if [ -n "$FORGE_BRANCHES" ] && ! printf %s "$FORGE_BRANCHES" | grep -Fqx -- "$1"; then
+    echo "permission denied: only the head of the pull request may be written" >&2
+    exit 1
+fi
 [ -n "$FORGE_WORKFLOWS" ] && exit 0
 case $3 in *[!0]*) ;; *) exit 0 ;; esac
 touched=$(git log --format= --name-only "$3" --not --all -- .github/workflows | sed -n 1p)
@@ -85,6 +94,7 @@ class BareRepository:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._facts: dict[tuple[object, ...], object] = {}
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> BareRepository:
@@ -181,7 +191,8 @@ class BareRepository:
     # -- history
 
     def commit(self, sha: str) -> Commit:
-        return self.commits([sha], limit=1)[0]
+        """Of its whole id."""
+        return self.remembered(("commit", sha), lambda: self.commits([sha], limit=1)[0])
 
     def commits(self, revisions: Sequence[str], limit: int = 250, path: str | None = None) -> list[Commit]:
         """Newest first. `revisions` are what `git log` takes, such as `base..head`; ids or ranges only."""
@@ -197,21 +208,47 @@ class BareRepository:
         return [_commit(record) for record in output.split("\0\0\n") if record]
 
     def merge_base(self, one: str, other: str) -> str | None:
-        done = self._call(("merge-base", one, other), None, None)
-        return done.stdout.decode().strip() if done.returncode == 0 else None
+        """Of two commits named by their whole ids."""
+
+        def ask() -> str | None:
+            done = self._call(("merge-base", one, other), None, None)
+            return done.stdout.decode().strip() if done.returncode == 0 else None
+
+        return self.remembered(("merge-base", one, other), ask)
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        return self.succeeds("merge-base", "--is-ancestor", ancestor, descendant)
+        """Of two commits named by their whole ids."""
+
+        def ask() -> bool | None:
+            arguments = ("merge-base", "--is-ancestor", ancestor, descendant)
+            return {0: True, 1: False}.get(self._call(arguments, None, None).returncode)
+
+        return bool(self.remembered(("is-ancestor", ancestor, descendant), ask))
 
     def ahead_behind(self, base: str, head: str) -> tuple[int, int]:
         """Commits only `head` has, commits only `base` has."""
         behind, ahead = self.text("rev-list", "--left-right", "--count", f"{base}...{head}").split()
         return int(ahead), int(behind)
 
+    def remembered(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
+        """What is true of commits stays true of them, so it is worked out once. None is not an answer."""
+        if key in self._facts:
+            return cast(T, self._facts[key])
+        answer = ask()
+        if answer is not None:
+            if len(self._facts) >= _FACTS:
+                self._facts.clear()
+            self._facts[key] = answer
+        return answer
+
     def merges_cleanly(self, base: str, head: str) -> bool | None:
         """None where this git is too old to say (before 2.38)."""
         done = self._call(("merge-tree", "--write-tree", base, head), None, None)
         return {0: True, 1: False}.get(done.returncode)
+
+    def merged_tree(self, base: str, head: str) -> str:
+        """Raises `GitFailed` for a conflict."""
+        return self.text("merge-tree", "--write-tree", base, head).splitlines()[0]
 
     # -- contents
 

@@ -5,20 +5,66 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bot.forge import threads
 from bot.forge.diffs import ChangedFile, changed_files, empty_tree
 from bot.forge.git import Commit
-from bot.forge.state import Issue, Pull, Repository, State
+from bot.forge.state import Issue, Pull, Repository, State, User
+
+
+def find_head(state: State, repository: Repository, name: str) -> tuple[Repository | None, str]:
+    """`branch` of this repository, or `owner:branch` of a fork; None where that owner has no fork."""
+    owner, colon, branch = name.rpartition(":")
+    if not colon or owner.casefold() == repository.owner.login.casefold():
+        return repository, branch
+    for candidate in state.repositories.values():
+        if candidate.parent is repository and candidate.owner.login.casefold() == owner.casefold():
+            return candidate, branch
+    return None, branch
+
+
+def open_pull(
+    state: State,
+    repository: Repository,
+    source: Repository,
+    head_ref: str,
+    base_ref: str,
+    *,
+    author: User,
+    title: str,
+    body: str | None,
+    draft: bool,
+    maintainer_can_modify: bool,
+    at: str | None = None,
+) -> Issue:
+    """Checks nothing but that both branches are there (`KeyError`): the caller has."""
+    base_sha, head_sha = repository.git.branch(base_ref), source.git.branch(head_ref)
+    if base_sha is None or head_sha is None:
+        raise KeyError(base_ref if base_sha is None else head_ref)
+    issue = threads.begin(state, repository, author, title, body, at)
+    issue.pull = Pull(
+        id=state.next_id(),
+        head_repository=source,
+        head_owner=source.owner,
+        head_ref=head_ref,
+        head_sha=head_sha,
+        base_ref=base_ref,
+        base_sha=base_sha,
+        draft=draft,
+        # A branch of the repository itself is its maintainers' anyway.
+        maintainer_can_modify=source is not repository and maintainer_can_modify,
+    )
+    record_head(repository, issue, issue.pull)
+    return issue
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What only the full form of a pull request says. `mergeable` None: not known, or not open."""
+    """What only the full form of a pull request says, of git."""
 
     commits: int
     additions: int
     deletions: int
     changed_files: int
-    mergeable: bool | None
 
 
 def merge_base(repository: Repository, pull: Pull) -> str:
@@ -33,26 +79,21 @@ def merge_base(repository: Repository, pull: Pull) -> str:
 
 def commits(repository: Repository, pull: Pull) -> list[Commit]:
     """Oldest first, at most 250 as on GitHub."""
-    begin = merge_base(repository, pull)
-    return repository.git.commits([pull.head_sha, f"^{begin}"])[::-1]
+    git, begin, head = repository.git, merge_base(repository, pull), pull.head_sha
+    return git.remembered(("commits", begin, head), lambda: git.commits([head, f"^{begin}"])[::-1])
 
 
 def files(repository: Repository, pull: Pull) -> list[ChangedFile]:
     return changed_files(repository.git, merge_base(repository, pull), pull.head_sha)
 
 
-def measure(repository: Repository, issue: Issue, pull: Pull) -> Measures:
+def measure(repository: Repository, pull: Pull) -> Measures:
     changed = files(repository, pull)
-    mergeable = None
-    base = repository.git.branch(pull.base_ref)
-    if issue.state == "open" and base is not None:
-        mergeable = repository.git.merges_cleanly(base, pull.head_sha)
     return Measures(
         commits=len(commits(repository, pull)),
         additions=sum(file.additions for file in changed),
         deletions=sum(file.deletions for file in changed),
         changed_files=len(changed),
-        mergeable=mergeable,
     )
 
 
@@ -73,8 +114,9 @@ def record_head(repository: Repository, issue: Issue, pull: Pull) -> None:
 
 def follow_branches(state: State, pushed: Repository) -> None:
     """After a push: open pull requests take the new head, close without one, or turn out to be merged."""
+    tips = {ref.name.removeprefix("refs/heads/"): ref.sha for ref in pushed.git.refs("refs/heads")}
     for repository, issue, pull in list(_opened_from(state, pushed)):
-        head = pushed.git.branch(pull.head_ref)
+        head = tips.get(pull.head_ref)
         if head is None:
             close(state, issue)
         elif head != pull.head_sha:
@@ -86,7 +128,7 @@ def follow_branches(state: State, pushed: Repository) -> None:
                 # Nothing is left to merge, and nothing was merged.
                 close(state, issue)
     for issue, pull in pushed.pulls():
-        tip = pushed.git.branch(pull.base_ref)
+        tip = tips.get(pull.base_ref)
         if issue.state == "open" and tip and pushed.git.is_ancestor(pull.head_sha, tip):
             mark_merged(state, issue, pull, tip)
 

@@ -8,9 +8,11 @@ from bot.forge.operations import (
     git_data,
     issues,
     labels,
+    merges,
     pulls,
     reactions,
     repositories,
+    reviews,
     users,
 )
 from bot.forge.router import Route
@@ -23,6 +25,8 @@ ROUTES: tuple[Route, ...] = (
     *issues.ROUTES,
     *labels.ROUTES,
     *pulls.ROUTES,
+    *merges.ROUTES,
+    *reviews.ROUTES,
     *contents.ROUTES,
     *git_data.ROUTES,
     *repositories.ROUTES,

@@ -15,7 +15,7 @@ from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote
 
-from bot.forge import access, errors, limits, pulls, smart_http
+from bot.forge import access, errors, limits, merging, pulls, smart_http
 from bot.forge.access import Caller
 from bot.forge.call import Call, Reply, entity_tag
 from bot.forge.faults import Exchange, Fault, Faults
@@ -220,12 +220,15 @@ class _Handler(BaseHTTPRequestHandler):
         self, request: GitRequest, headers: Mapping[str, str], body: IO[bytes], fault: Fault | None
     ) -> None:
         with self.server.state.lock:
-            repository = smart_http.admit(self.server.state, request, self._caller)
+            admitted = smart_http.admit(self.server.state, request, self._caller)
+            repository = admitted.repository
+            if request.service == "git-upload-pack":
+                merging.attempt_all(self.server.state, repository)
         # A file with a descriptor of its own: git reads it as its standard input.
         body.fileno()
         body.seek(0)
         answer = smart_http.serve(
-            repository,
+            admitted,
             request,
             self._caller,
             method=self.command,

@@ -37,8 +37,16 @@ def recognise(path: str, query: Mapping[str, str]) -> GitRequest | None:
     return GitRequest(f"{match['owner']}/{match['name']}", rest, service)
 
 
-def admit(state: State, request: GitRequest, caller: Caller) -> Repository:
-    """The repository, for somebody who may. A 401 comes first: git sends credentials only after one."""
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What may be touched: with `branches`, these alone may be written."""
+
+    repository: Repository
+    branches: frozenset[str] | None = None
+
+
+def admit(state: State, request: GitRequest, caller: Caller) -> Admission:
+    """For somebody who may. A 401 comes first: git sends credentials only after one."""
     repository = state.repository(request.full_name)
     visible = repository is not None and caller.role(repository) > Role.NONE
     writing = request.service == "git-receive-pack"
@@ -48,11 +56,14 @@ def admit(state: State, request: GitRequest, caller: Caller) -> Repository:
         raise errors.ApiError(404, "Repository not found.")
     if request.service not in ("git-upload-pack", "git-receive-pack"):
         raise errors.ApiError(403, "Please upgrade your git client.")
+    branches = None
     if writing and caller.role(repository) < Role.WRITE:
-        raise errors.forbidden(f"Permission to {repository.full_name}.git denied to {caller.login}.")
+        branches = caller.lent_branches(state, repository)
+        if not branches:
+            raise errors.forbidden(f"Permission to {repository.full_name}.git denied to {caller.login}.")
     if not caller.may(repository, "contents", "write" if writing else "read"):
         raise errors.forbidden("Write access to repository not granted.")
-    return repository
+    return Admission(repository, branches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,7 @@ class GitAnswer:
 
 
 def serve(
-    repository: Repository,
+    admitted: Admission,
     request: GitRequest,
     caller: Caller,
     *,
@@ -75,7 +86,7 @@ def serve(
     body: IO[bytes],
 ) -> GitAnswer:
     """Run `git http-backend`. `body` must be a real file: git reads it as its standard input."""
-    path = repository.git.path
+    path = admitted.repository.git.path
     variables = {
         "GIT_PROJECT_ROOT": str(path.parent),
         "GIT_HTTP_EXPORT_ALL": "1",
@@ -89,6 +100,8 @@ def serve(
         "REMOTE_USER": caller.login,
         "FORGE_WORKFLOWS": "yes" if caller.token is None or caller.token.may("workflows", "write") else "",
     }
+    if admitted.branches is not None:
+        variables["FORGE_BRANCHES"] = "".join(f"refs/heads/{name}\n" for name in sorted(admitted.branches))
     process = subprocess.Popen(
         ["git", "http-backend"],
         stdin=body,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Literal
 
-from bot.forge.git import BareRepository
+from bot.forge.git import BareRepository, Signature
 
 Access = Literal["read", "write"]
 
@@ -98,6 +98,16 @@ class Review:
     submitted_at: str
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A merge that was tried: `sha` None is a conflict, and `known` false a git too old to say."""
+
+    base: str
+    head: str
+    sha: str | None
+    known: bool = True
+
+
 @dataclass(slots=True, eq=False)
 class Pull:
     """What a pull request has and an issue does not. `head_repository` None: the fork was deleted."""
@@ -116,6 +126,7 @@ class Pull:
     merged_at: str | None = None
     merged_by: User | None = None
     merge_sha: str | None = None
+    trial: Trial | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -159,6 +170,7 @@ class Repository:
     roles: dict[int, Role] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     threads: dict[int, Issue] = field(default_factory=dict)
+    comments: dict[int, tuple[Issue, Comment]] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
@@ -198,6 +210,11 @@ class State:
 
     def now(self) -> str:
         return timestamp(self._clock())
+
+    def signature(self, user: User) -> Signature:
+        """As who this user commits on the web, now."""
+        email = user.email or f"{user.id}+{user.login}@users.noreply.github.com"
+        return Signature(user.name or user.login, email, self.epoch())
 
     def epoch(self) -> int:
         return int(self._clock().timestamp())

@@ -139,6 +139,7 @@ DELETE /repos/{repo}/pulls/3/requested_reviewers {"reviewers": ["ada"]}
 POST /repos/{repo}/pulls/3/reviews {"event": "COMMENT", "body": "Fine"}
 GET /repos/{repo}/pulls/3/reviews
 GET /repos/{repo}/pulls/3/merge
+PUT /repos/{repo}/pulls/4/merge {"merge_method": "squash"}
 """
 
 

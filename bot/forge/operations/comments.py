@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bot.forge import errors
+from bot.forge import errors, threads
 from bot.forge.call import Call, Reply
 from bot.forge.router import Route
-from bot.forge.shapes import threads
+from bot.forge.shapes import threads as shapes
 from bot.forge.state import Comment, Role
 
 
@@ -13,7 +13,7 @@ def list_for_issue(call: Call) -> Reply:
     repo, issue = call.thread()
     since = call.query.get("since", "")
     found = [comment for comment in issue.comments if comment.updated_at >= since]
-    return call.page(found, lambda comment: threads.comment(call.site, repo, issue, comment))
+    return call.page(found, lambda comment: shapes.comment(call.site, repo, issue, comment))
 
 
 def list_for_repo(call: Call) -> Reply:
@@ -29,11 +29,11 @@ def list_for_repo(call: Call) -> Reply:
         key=lambda row: row[:2],
         reverse=call.query.get("direction") == "desc",
     )
-    return call.page(found, lambda row: threads.comment(call.site, repo, row[2], row[3]))
+    return call.page(found, lambda row: shapes.comment(call.site, repo, row[2], row[3]))
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, threads.comment(call.site, *call.comment()))
+    return Reply(200, shapes.comment(call.site, *call.comment()))
 
 
 def create(call: Call) -> Reply:
@@ -41,11 +41,8 @@ def create(call: Call) -> Reply:
     author = call.user
     if issue.locked and call.caller.role(repo) < Role.WRITE:
         raise errors.forbidden("Unable to create comment because issue is locked.")
-    now = call.state.now()
-    comment = Comment(call.state.next_id(), author, _body(call), now, now)
-    issue.comments.append(comment)
-    issue.updated_at = now
-    shape = threads.comment(call.site, repo, issue, comment)
+    comment = threads.add_comment(call.state, repo, issue, author, _body(call))
+    shape = shapes.comment(call.site, repo, issue, comment)
     return Reply(201, shape, {"Location": shape["url"]})
 
 
@@ -54,13 +51,13 @@ def update(call: Call) -> Reply:
     _require_author(call, comment, repo_role=call.caller.role(repo))
     comment.body = _body(call)
     comment.updated_at = issue.updated_at = call.state.now()
-    return Reply(200, threads.comment(call.site, repo, issue, comment))
+    return Reply(200, shapes.comment(call.site, repo, issue, comment))
 
 
 def delete(call: Call) -> Reply:
-    repo, issue, comment = call.comment("write")
+    repo, _, comment = call.comment("write")
     _require_author(call, comment, repo_role=call.caller.role(repo))
-    issue.comments.remove(comment)
+    threads.remove_comment(repo, comment)
     return Reply(204)
 
 

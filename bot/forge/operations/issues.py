@@ -11,6 +11,7 @@ from bot.forge.operations.repositories import may_be_assigned
 from bot.forge.router import Route
 from bot.forge.shapes import threads
 from bot.forge.state import Issue, Repository, Role, User
+from bot.forge.threads import begin
 
 _LOCK_REASONS = ("off-topic", "too heated", "resolved", "spam")
 _CLOSE_REASONS = ("completed", "not_planned", "duplicate")
@@ -70,21 +71,12 @@ def create(call: Call) -> Reply:
     title = _title(call)
     body = checked_body(call, "Issue")
     may_triage = call.caller.role(repo) >= Role.TRIAGE
-    issue = new_thread(call, repo, author, title, body)
+    issue = begin(call.state, repo, author, title, body)
     if may_triage:
         # GitHub drops labels and assignees in silence where the author may not set them.
         issue.labels = labels.sent(call, repo)
         issue.assignees = _assignees(call, repo)
     return _reply(call, repo, issue, 201)
-
-
-def new_thread(call: Call, repo: Repository, author: User | None, title: str, body: str | None) -> Issue:
-    """Issues and pull requests share one sequence of numbers."""
-    now = call.state.now()
-    number = max(repo.threads, default=0) + 1
-    issue = Issue(call.state.next_id(), number, title, body, author, now, now)
-    repo.threads[number] = issue
-    return issue
 
 
 def checked_body(call: Call, resource: str) -> str | None:

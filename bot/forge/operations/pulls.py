@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from bot.forge import diffs, errors, pulls
+from bot.forge import diffs, errors, merging, pulls
 from bot.forge.call import Call, Reply
-from bot.forge.operations.issues import checked_body, checked_title, edit, in_order, new_thread
+from bot.forge.operations.issues import checked_body, checked_title, edit, in_order
 from bot.forge.operations.repositories import diff_reply
 from bot.forge.router import Route
 from bot.forge.shapes import commits
 from bot.forge.shapes import pulls as shapes
 from bot.forge.shapes.people import simple_user
-from bot.forge.state import Issue, Pull, Repository, Review, Role, User
+from bot.forge.state import Issue, Pull, Repository, Role, User
 
-_ACTIONS_REFUSED = "GitHub Actions is not permitted to create or approve pull requests."
+ACTIONS_REFUSED = "GitHub Actions is not permitted to create or approve pull requests."
 
 
 def found_pull(call: Call, *, write: bool = False) -> tuple[Repository, Issue, Pull]:
@@ -24,7 +24,9 @@ def found_pull(call: Call, *, write: bool = False) -> tuple[Repository, Issue, P
 
 
 def _full(call: Call, repo: Repository, issue: Issue, pull: Pull, status: int = 200) -> Reply:
-    shape = shapes.full_pull(call.site, repo, issue, pull, pulls.measure(repo, issue, pull))
+    if issue.state == "open":
+        merging.attempt(call.state, repo, issue, pull)
+    shape = shapes.full_pull(call.site, repo, issue, pull, pulls.measure(repo, pull))
     return Reply(status, shape, {"Location": shape["url"]} if status == 201 else {})
 
 
@@ -52,11 +54,26 @@ def _simple(call: Call, repo: Repository, issue: Issue, pull: Pull) -> object:
 
 def get(call: Call) -> Reply:
     repo, issue, pull = found_pull(call)
+    if call.wants("diff") or call.wants("patch"):
+        _check_size(repo, pull)
     if call.wants("diff"):
         return diff_reply(diffs.unified(repo.git, pulls.merge_base(repo, pull), pull.head_sha), "diff")
     if call.wants("patch"):
         return diff_reply(diffs.mail_patches(repo.git, pulls.merge_base(repo, pull), pull.head_sha), "patch")
     return _full(call, repo, issue, pull)
+
+
+def _check_size(repo: Repository, pull: Pull) -> None:
+    """GitHub tells no diff of more than 300 files or 20,000 lines; the list of files goes on to 3,000."""
+    files = pulls.files(repo, pull)
+    what = "files (300)" if len(files) > 300 else "lines (20000)"
+    if len(files) > 300 or sum(file.additions + file.deletions for file in files) > 20_000:
+        message = (
+            f"Sorry, the diff exceeded the maximum number of {what}. Consider using 'List pull requests "
+            "files' API or locally cloning the repository instead."
+        )
+        error = {"resource": "PullRequest", "field": "diff", "code": "too_large"}
+        raise errors.ApiError(406, message, [error])
 
 
 # -- opening
@@ -66,11 +83,13 @@ def create(call: Call) -> Reply:
     repo = call.repository("pull_requests", "write")
     author = call.user
     if call.caller.is_app and not repo.actions_may_open_pull_requests:
-        raise errors.forbidden(_ACTIONS_REFUSED)
+        raise errors.forbidden(ACTIONS_REFUSED)
     title = checked_title(call.required("title"), "PullRequest")
     head_name, base_ref = call.required("head"), call.required("base")
     body = checked_body(call, "PullRequest")
-    source, head_ref = _head(call, repo, head_name)
+    source, head_ref = pulls.find_head(call.state, repo, head_name)
+    if source is None:
+        raise errors.invalid("PullRequest", "head")
     if call.caller.role(source) < Role.WRITE:
         raise errors.not_found()
     base_sha, head_sha = repo.git.branch(base_ref), source.git.branch(head_ref)
@@ -87,32 +106,20 @@ def create(call: Call) -> Reply:
     if repo.git.merge_base(base_sha, head_sha) is None:
         message = f"The {head_ref} branch has no history in common with {base_ref}"
         raise errors.custom("PullRequest", message)
-    issue = new_thread(call, repo, author, title, body)
-    pull = Pull(
-        id=call.state.next_id(),
-        head_repository=source,
-        head_owner=source.owner,
-        head_ref=head_ref,
-        head_sha=head_sha,
-        base_ref=base_ref,
-        base_sha=base_sha,
+    issue = pulls.open_pull(
+        call.state,
+        repo,
+        source,
+        head_ref,
+        base_ref,
+        author=author,
+        title=title,
+        body=body,
         draft=call.flag("draft", default=False),
-        maintainer_can_modify=source is not repo and call.flag("maintainer_can_modify", default=True),
+        maintainer_can_modify=call.flag("maintainer_can_modify", default=True),
     )
-    issue.pull = pull
-    pulls.record_head(repo, issue, pull)
-    return _full(call, repo, issue, pull, 201)
-
-
-def _head(call: Call, repo: Repository, name: str) -> tuple[Repository, str]:
-    """`branch` of this repository, or `owner:branch` of a fork."""
-    owner, colon, branch = name.rpartition(":")
-    if not colon or owner.casefold() == repo.owner.login.casefold():
-        return repo, branch
-    for candidate in call.state.repositories.values():
-        if candidate.parent is repo and candidate.owner.login.casefold() == owner.casefold():
-            return candidate, branch
-    raise errors.invalid("PullRequest", "head")
+    assert issue.pull is not None
+    return _full(call, repo, issue, issue.pull, 201)
 
 
 def _check_new(repo: Repository, source: Repository, head_ref: str, base_ref: str) -> None:
@@ -137,13 +144,6 @@ def update(call: Call) -> Reply:
         pull.base_ref, pull.base_sha = base, sha
     pull.maintainer_can_modify = call.flag("maintainer_can_modify", pull.maintainer_can_modify)
     return _full(call, repo, issue, pull)
-
-
-def check_if_merged(call: Call) -> Reply:
-    _, _, pull = found_pull(call)
-    if pull.merged_at is None:
-        raise errors.not_found()
-    return Reply(204)
 
 
 # -- reading
@@ -200,38 +200,6 @@ def remove_requested_reviewers(call: Call) -> Reply:
     return Reply(200, shapes.simple_pull(call.site, repo, issue, pull))
 
 
-# -- reviews
-
-
-def list_reviews(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call)
-    return call.page(pull.reviews, lambda one: shapes.review(call.site, repo, issue, one))
-
-
-def create_review(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call, write=True)
-    author, event = call.user, call.text("event") or "PENDING"
-    states = {
-        "APPROVE": "APPROVED",
-        "REQUEST_CHANGES": "CHANGES_REQUESTED",
-        "COMMENT": "COMMENTED",
-        "PENDING": "PENDING",
-    }
-    if event not in states:
-        raise errors.invalid("PullRequestReview", "event")
-    body = checked_body(call, "PullRequestReview") or ""
-    if author is issue.author and event in ("APPROVE", "REQUEST_CHANGES"):
-        deed = "approve" if event == "APPROVE" else "request changes on"
-        raise errors.ApiError(422, "Unprocessable Entity", [f"Can not {deed} your own pull request"])
-    if event == "APPROVE" and call.caller.is_app and not repo.actions_may_open_pull_requests:
-        raise errors.forbidden(_ACTIONS_REFUSED)
-    if event in ("REQUEST_CHANGES", "COMMENT") and not body:
-        raise errors.ApiError(422, "Unprocessable Entity", ["Could not submit review: body can't be blank"])
-    review = Review(call.state.next_id(), author, body, states[event], pull.head_sha, call.state.now())
-    pull.reviews.append(review)
-    return Reply(200, shapes.review(call.site, repo, issue, review))
-
-
 _PULLS = "/repos/{owner}/{repo}/pulls"
 _PULL = f"{_PULLS}/{{pull_number}}"
 
@@ -240,12 +208,9 @@ ROUTES: tuple[Route, ...] = (
     ("POST", _PULLS, create),
     ("GET", _PULL, get),
     ("PATCH", _PULL, update),
-    ("GET", f"{_PULL}/merge", check_if_merged),
     ("GET", f"{_PULL}/files", list_files),
     ("GET", f"{_PULL}/commits", list_commits),
     ("GET", f"{_PULL}/requested_reviewers", list_requested_reviewers),
     ("POST", f"{_PULL}/requested_reviewers", request_reviewers),
     ("DELETE", f"{_PULL}/requested_reviewers", remove_requested_reviewers),
-    ("GET", f"{_PULL}/reviews", list_reviews),
-    ("POST", f"{_PULL}/reviews", create_review),
 )

@@ -41,7 +41,7 @@ def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
         "updated_at": item.updated_at,
         "closed_at": item.closed_at,
         "merged_at": pull.merged_at,
-        "merge_commit_sha": pull.merge_sha,
+        "merge_commit_sha": pull.merge_sha or (pull.trial.sha if pull.trial else None),
         "assignee": assignees[0] if assignees else None,
         "assignees": assignees,
         "requested_reviewers": [simple_user(site, user) for user in pull.reviewers],
@@ -74,13 +74,14 @@ def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
 
 def full_pull(site: Site, repo: Repository, item: Issue, pull: Pull, measures: Measures) -> Json:
     """As one pull request answers for itself."""
+    mergeable = _mergeable(item, pull)
     states = {True: "clean", False: "dirty", None: "unknown"}
-    state = "draft" if pull.draft and measures.mergeable else states[measures.mergeable]
+    state = "draft" if pull.draft and mergeable else states[mergeable]
     return {
         **simple_pull(site, repo, item, pull),
         "merged": pull.merged_at is not None,
-        "mergeable": measures.mergeable,
-        "rebaseable": measures.mergeable,
+        "mergeable": mergeable,
+        "rebaseable": mergeable,
         "mergeable_state": state,
         "merged_by": person(site, pull.merged_by),
         "comments": len(item.comments),
@@ -91,6 +92,13 @@ def full_pull(site: Site, repo: Repository, item: Issue, pull: Pull, measures: M
         "deletions": measures.deletions,
         "changed_files": measures.changed_files,
     }
+
+
+def _mergeable(item: Issue, pull: Pull) -> bool | None:
+    """None: not known, or nothing is left to merge."""
+    if item.state == "closed" or pull.trial is None or not pull.trial.known:
+        return None
+    return pull.trial.sha is not None
 
 
 def review(site: Site, repo: Repository, item: Issue, one: Review) -> Json:

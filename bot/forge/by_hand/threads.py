@@ -1,0 +1,73 @@
+"""Issues, and the conversations under them and under pull requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from bot.forge import events, pulls, threads
+from bot.forge.by_hand.base import Base
+
+
+class Threads(Base):
+    def create_issue(
+        self,
+        repo: str,
+        login: str,
+        title: str,
+        body: str | None = None,
+        *,
+        labels: Sequence[str] = (),
+        at: str | None = None,
+    ) -> int:
+        """Returns the number. `at` is its time of writing (RFC 3339, UTC), now without one."""
+        with self._state.lock:
+            repository = self._repository(repo)
+            issue = threads.begin(self._state, repository, self._user(login), title, body, at)
+            issue.labels = [repository.labels[name.casefold()] for name in labels]
+            return issue.number
+
+    def comment(
+        self, repo: str, number: int, login: str, body: str, *, at: str | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Comment on a thread. Returns the comment's id and the event that GitHub would send."""
+        with self._state.lock:
+            repository = self._repository(repo)
+            issue = repository.threads[number]
+            comment = threads.add_comment(self._state, repository, issue, self._user(login), body, at)
+            return comment.id, self.issue_comment_event(repo, comment.id)
+
+    def edit_comment(self, repo: str, comment_id: int, body: str, *, at: str | None = None) -> None:
+        with self._state.lock:
+            _, comment = self._comment(repo, comment_id)
+            comment.body = body
+            comment.updated_at = at or self._state.now()
+
+    def delete_comment(self, repo: str, comment_id: int) -> None:
+        with self._state.lock:
+            threads.remove_comment(self._repository(repo), self._comment(repo, comment_id)[1])
+
+    def set_thread(
+        self,
+        repo: str,
+        number: int,
+        *,
+        state: Literal["open", "closed"] | None = None,
+        locked: bool | None = None,
+    ) -> None:
+        """Close, reopen, lock or unlock, as a maintainer would."""
+        with self._state.lock:
+            issue = self._repository(repo).threads[number]
+            if state == "closed":
+                pulls.close(self._state, issue)
+            elif state == "open":
+                issue.state, issue.closed_at, issue.closed_by = "open", None, None
+            issue.locked = issue.locked if locked is None else locked
+
+    def issue_comment_event(
+        self, repo: str, comment_id: int, action: Literal["created", "edited", "deleted"] = "created"
+    ) -> dict[str, Any]:
+        """The payload of `issue_comment`, as GitHub would deliver it now."""
+        with self._state.lock:
+            issue, comment = self._comment(repo, comment_id)
+            return events.issue_comment(self._server.site, self._repository(repo), issue, comment, action)
