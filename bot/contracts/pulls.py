@@ -19,7 +19,9 @@ class PullRequest:
     """A pull request as it was at the trigger: `head_sha` is what is worked on, whatever is pushed later.
 
     `head_repository` is `owner/name`, empty where the fork was deleted. `base_sha` is the tip of the base branch
-    then. `author` is `ghost` with id 0 for a deleted account.
+    then. `author` is `ghost` with id 0 for a deleted account. `conflicting` is what GitHub says of merging it:
+    false also where GitHub has not found out yet. `updated_at` is when anything about it last changed, pushes
+    included (RFC 3339).
     """
 
     number: int
@@ -34,6 +36,9 @@ class PullRequest:
     base_ref: str
     base_sha: str
     maintainer_can_modify: bool = False
+    changed_files: int = 0
+    conflicting: bool = False
+    updated_at: str = ""
 
     def from_fork(self, repository: str) -> bool:
         """Whether the head lies outside `repository`; a deleted fork counts as one."""

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
+
 # Every comment that the bot writes has a line that starts with this: how it knows its own words again.
 OWN_MARKER = "<!-- slash-agent"
 
@@ -73,6 +75,18 @@ class RepositoryData:
     clone_url: str
 
 
+@dataclass(frozen=True, slots=True)
+class PushData:
+    """One push to a branch, as GitHub's server saw it: dates in commits are whatever their author wrote.
+
+    `before` is 40 zeros for the push that made the branch, `after` for the one that deleted it.
+    """
+
+    before: str
+    after: str
+    at: str
+
+
 class ThreadReader(Protocol):
     """Reads of one GitHub. Each raises an `AgentError` when GitHub does not answer what was asked."""
 
@@ -87,3 +101,26 @@ class ThreadReader(Protocol):
         ...
 
     def repository(self, repository: str) -> RepositoryData: ...
+
+
+class PullReader(ThreadReader, Protocol):
+    """What is read besides where the request is about a pull request."""
+
+    def pull(self, repository: str, number: int) -> PullRequest: ...
+
+    def pushes(self, repository: str, branch: str) -> list[PushData] | None:
+        """The newest pushes to a branch, newest first; `None` where GitHub does not tell us of them, as of the
+        branch of a private fork."""
+        ...
+
+    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
+        """All conversations on lines of a pull request's diff, resolved ones included."""
+        ...
+
+    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
+        """The conversation that holds a review comment; `None` where there is none (any more)."""
+        ...
+
+    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
+        """What failed on a commit, each with its annotations and the last lines of each failed step's log."""
+        ...
