@@ -1,4 +1,4 @@
-"""The policy file's sections, each read into its values. Rules have a module of their own."""
+"""The policy file's sections, each read into its values. Rules, and what is done on GitHub, have their own modules."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 
 import yaml
 
 from bot.contracts.request import Tier, Verb
-from bot.policy import nodes
+from bot.policy import github, nodes
 from bot.policy.defaults import ALL_VERBS, CHECK_TIMEOUT, SETUP_TIMEOUT, default_policy
 from bot.policy.nodes import Problems
 from bot.policy.rules import read_rules
@@ -21,7 +21,6 @@ from bot.policy.schema import (
     CheckSpec,
     Identity,
     Policy,
-    PullRequestPolicy,
     SetupStep,
     TierPolicy,
 )
@@ -29,12 +28,14 @@ from bot.policy.schema import (
 VERSION = "1"
 KEYS = (
     "version", "tiers", "rules", "checks", "setup", "bring", "budget", "history", "on_deny", "pull_request",
-    "identity", "bots", "model",
+    "identity", "bots", "model", "push_to_head", "push_to_forks", "dispatch", "thread_author", "review",
+    "triggers", "maintenance",
 )  # fmt: skip
 
 MAX_USD = 1000
 MAX_TURNS = 1000
 MAX_MINUTES = 360
+MAX_RUNS = 100_000
 MAX_TIMEOUT = 6 * 3600
 _MODEL = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
 _EMAIL = re.compile(r"[^\s<>@\"]+@[^\s<>@\"]+")
@@ -70,9 +71,16 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         budget=section("budget", _read_budget, default.budget),
         history=section("history", _read_history, default.history),
         on_deny=section("on_deny", _read_on_deny, default.on_deny),
-        pull_request=section("pull_request", _read_pull_request, default.pull_request),
+        pull_request=section("pull_request", github.read_pull_request, default.pull_request),
         identity=section("identity", _read_identity, default.identity),
         model=section("model", _read_model, default.model),
+        push_to_head=section("push_to_head", github.read_flag, default.push_to_head),
+        push_to_forks=section("push_to_forks", github.read_flag, default.push_to_forks),
+        dispatch=section("dispatch", github.read_dispatch, default.dispatch),
+        thread_author=section("thread_author", github.read_thread_author, default.thread_author),
+        review=section("review", github.read_review, default.review),
+        triggers=section("triggers", github.read_triggers, default.triggers),
+        maintenance=section("maintenance", github.read_maintenance, default.maintenance),
     )
 
 
@@ -104,7 +112,7 @@ def _read_tier(node: yaml.Node, tier: TierPolicy, problems: Problems) -> TierPol
             tier, minutes=_or(nodes.decimal(found["minutes"], problems, MAX_MINUTES), tier.minutes)
         )
     if "runs_a_day" in found:
-        runs = nodes.whole(found["runs_a_day"], problems, 0, 100_000)
+        runs = nodes.whole(found["runs_a_day"], problems, 0, MAX_RUNS)
         tier = replace(tier, runs_a_day=_or(runs, tier.runs_a_day))
     return tier
 
@@ -195,11 +203,12 @@ def _read_bring(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
 
 
 def _read_budget(node: yaml.Node, problems: Problems) -> Budget:
-    found = nodes.entries(node, ("usd", "turns", "minutes"), problems)
+    found = nodes.entries(node, ("usd", "turns", "minutes", "runs_a_day"), problems)
     return Budget(
         usd=nodes.decimal(found["usd"], problems, MAX_USD) if "usd" in found else None,
         turns=nodes.whole(found["turns"], problems, 1, MAX_TURNS) if "turns" in found else None,
         minutes=nodes.decimal(found["minutes"], problems, MAX_MINUTES) if "minutes" in found else None,
+        runs_a_day=nodes.whole(found["runs_a_day"], problems, 0, MAX_RUNS) if "runs_a_day" in found else None,
     )
 
 
@@ -211,19 +220,6 @@ def _read_history(node: yaml.Node, problems: Problems) -> int | Literal["full"]:
 
 def _read_on_deny(node: yaml.Node, problems: Problems) -> Literal["continue", "stop"]:
     return "stop" if nodes.choice(node, ("continue", "stop"), problems) == "stop" else "continue"
-
-
-def _read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy:
-    found = nodes.entries(node, ("keyword", "draft", "sign_off"), problems)
-    default = PullRequestPolicy()
-    keyword = nodes.choice(found["keyword"], ("Fixes", "Refs"), problems) if "keyword" in found else None
-    draft = nodes.truth(found["draft"], problems) if "draft" in found else None
-    sign_off = nodes.truth(found["sign_off"], problems) if "sign_off" in found else None
-    return PullRequestPolicy(
-        keyword=cast(Literal["Fixes", "Refs"], keyword or default.keyword),
-        draft=_or(draft, default.draft),
-        sign_off=_or(sign_off, default.sign_off),
-    )
 
 
 def _read_identity(node: yaml.Node, problems: Problems) -> Identity:

@@ -39,11 +39,15 @@ class TierPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Caps for every run, whoever asks. `None` caps nothing beyond the tier's own limit."""
+    """Caps for every run, whoever asks. `None` caps nothing beyond the tier's own limit.
+
+    `runs_a_day` is of all that everybody started within a day.
+    """
 
     usd: float | None = None
     turns: int | None = None
     minutes: float | None = None
+    runs_a_day: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,42 @@ class SetupStep:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestPolicy:
+    """With `signed` the commit is made by GitHub's API, which signs it, and not pushed."""
+
     keyword: Literal["Fixes", "Refs"] = "Fixes"
     draft: bool = True
     sign_off: bool = False
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPolicy:
+    """`on` are the actions of a `pull_request` event that start a review; `drafts` whether drafts are reviewed
+    unasked. `approve` and `request_changes` are what a review may do beyond commenting."""
+
+    on: frozenset[str] = frozenset({"opened", "ready_for_review", "reopened", "synchronize"})
+    drafts: bool = False
+    max_findings: int = 20
+    approve: bool = False
+    request_changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TriggersPolicy:
+    """What starts a run beside a command. `labels` maps a label's name in lower case to the verb that setting it
+    asks for; `assignee` is the login whose assignment asks for a fix. Empty is off."""
+
+    labels: Mapping[str, Verb] = field(default_factory=dict)
+    assignee: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenancePolicy:
+    """`open_pulls` is how many pull requests of tasks may be open at once; a task whose pull request somebody
+    closed unmerged rests for `back_off_days`, then twice that, and so on."""
+
+    open_pulls: int = 5
+    back_off_days: int = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +117,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`source` is the file's name, for messages. It and `model` are empty where there is none."""
+    """`source` is the file's name, for messages. It and `model` are empty where there is none.
+
+    `push_to_head` and `push_to_forks` let a commit be put on a pull request's head that the bot did not make, in
+    this repository and in forks. `dispatch` are workflow files to be started on a branch whose pull request
+    starts no CI by itself. `thread_author` are what an outsider may ask for in a thread that they opened.
+    """
 
     source: str
     tiers: Mapping[Tier, TierPolicy]
@@ -95,3 +137,10 @@ class Policy:
     identity: Identity = Identity()
     bots: Mapping[int, frozenset[Verb]] = field(default_factory=dict)
     model: str = ""
+    push_to_head: bool = False
+    push_to_forks: bool = False
+    dispatch: tuple[str, ...] = ()
+    thread_author: frozenset[Verb] = frozenset()
+    review: ReviewPolicy = ReviewPolicy()
+    triggers: TriggersPolicy = TriggersPolicy()
+    maintenance: MaintenancePolicy = MaintenancePolicy()

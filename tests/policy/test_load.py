@@ -19,8 +19,10 @@ from bot.policy.schema import (
     Budget,
     CheckSpec,
     Identity,
+    MaintenancePolicy,
     Policy,
     PullRequestPolicy,
+    ReviewPolicy,
     SetupStep,
 )
 
@@ -34,7 +36,7 @@ tiers:
 bots:
   - 49699333
   - {id: 29139614, verbs: [fix]}
-budget: {usd: 3, turns: 60}
+budget: {usd: 3, turns: 60, runs_a_day: 40}
 history: full
 on_deny: stop
 checks:
@@ -46,7 +48,14 @@ setup:
       pip check
     timeout: 90
 bring: [.venv, ./web/node_modules/]
-pull_request: {keyword: Refs, draft: false, sign_off: true}
+pull_request: {keyword: Refs, draft: false, sign_off: true, signed: true}
+push_to_head: true
+push_to_forks: true
+dispatch: [ci.yml]
+thread_author: [review, explain]
+review: {on: [opened], drafts: true, max_findings: 5, approve: true, request_changes: true}
+triggers: {labels: {Agent-Fix: fix, "needs review": review}, assignee: our-bot}
+maintenance: {open_pulls: 2, back_off_days: 30}
 identity: {name: Acme bot, email: bot@acme.example}
 """
 
@@ -65,8 +74,14 @@ def test_a_whole_file_is_read() -> None:
     assert policy.setup == (SetupStep("pip install -e .\npip check\n", 90),)
     assert policy.bring == (".venv", "web/node_modules")
     assert (policy.history, policy.on_deny) == ("full", "stop")
-    assert policy.budget == Budget(usd=3, turns=60)
-    assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True)
+    assert policy.budget == Budget(usd=3, turns=60, runs_a_day=40)
+    assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True, signed=True)
+    assert (policy.push_to_head, policy.push_to_forks, policy.dispatch) == (True, True, ("ci.yml",))
+    assert policy.thread_author == {Verb.REVIEW, Verb.EXPLAIN}
+    assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, approve=True, request_changes=True)
+    assert policy.triggers.labels == {"agent-fix": Verb.FIX, "needs review": Verb.REVIEW}
+    assert policy.triggers.assignee == "our-bot"
+    assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
 
 
@@ -82,6 +97,17 @@ def test_a_tier_changes_where_the_file_says_so() -> None:
     )
     assert tiers[Tier.OUTSIDER].verbs == frozenset()
     assert tiers[Tier.MAINTAINER] == load_policy(None).tiers[Tier.MAINTAINER]
+
+
+def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so() -> None:
+    policy = load_policy("version: 1\n")
+    assert not (policy.push_to_head or policy.push_to_forks or policy.dispatch or policy.thread_author)
+    assert not (policy.review.approve or policy.review.request_changes)
+    assert not (policy.triggers.labels or policy.triggers.assignee)
+
+
+def test_a_review_can_be_turned_off() -> None:
+    assert load_policy("review: {on: []}").review.on == frozenset()
 
 
 def test_a_bot_has_its_own_verbs_or_its_tiers() -> None:
@@ -159,6 +185,35 @@ PROBLEMS = {
     "bots: ['*']": "1:8: expected a whole number from 1 to 1000000000000000, found `*`",
     "bots: [1, 1]": "1:11: 1 is listed twice",
     "bots: [{verbs: [fix]}]": "1:8: this bot has no `id`",
+    "push_to_head: yes": "1:15: expected true or false, found `yes`",
+    "push_to_forks: 1": "1:16: expected true or false, found `1`",
+    "push_to_fork: true": "1:1: unknown key `push_to_fork`; the nearest known one is `push_to_forks`",
+    "dispatch: ci.yml": "1:11: expected a list, found `ci.yml`",
+    "dispatch: [.github/workflows/ci.yml]": (
+        "1:12: expected the name of a file in .github/workflows, as in ci.yml"
+    ),
+    "dispatch: [../ci.yml]": "1:12: expected the name of a file in .github/workflows, as in ci.yml",
+    "dispatch: [a.yml, a.yml]": "1:19: `a.yml` is listed twice",
+    "dispatch: [a.yml, b.yml, c.yml, d.yml, e.yml, f.yml, g.yml, h.yml, i.yml, j.yml, k.yml]": (
+        "1:82: at most 10 workflows are started"
+    ),
+    "thread_author: [fix]": "1:17: `fix` is not one of review, explain, plan; the nearest is `review`",
+    "review: {approv: true}": "1:10: unknown key `approv`; the nearest known one is `approve`",
+    "review: {approve: always}": "1:19: expected true or false, found `always`",
+    "review: {on: [edited]}": (
+        "1:15: `edited` is not one of opened, ready_for_review, reopened, synchronize; the nearest is `opened`"
+    ),
+    "review: {max_findings: 0}": "1:24: expected a whole number from 1 to 100, found `0`",
+    "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",
+    "triggers: {labels: {a: stop}}": (
+        "1:24: `stop` is not one of fix, review, explain, plan; the nearest is `plan`"
+    ),
+    "triggers: {labels: [a]}": "1:20: expected a mapping of keys, found a list",
+    "triggers: {assignee: '@bot'}": "1:22: expected the login of an account, without @",
+    "maintenance: {open_pulls: 1000}": "1:27: expected a whole number from 0 to 100, found `1000`",
+    "maintenance: {back_off_days: 0}": "1:30: expected a whole number from 1 to 365, found `0`",
+    "pull_request: {signed: gpg}": "1:24: expected true or false, found `gpg`",
+    "budget: {runs_a_day: -1}": "1:22: expected a whole number from 0 to 100000, found `-1`",
     "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-4-5",
     "model:": "1:7: expected text, found nothing",
     "rules: !!python/object:a.b x": "1:8: expected a list, found the tag tag:yaml.org,2002:python/object:a.b",

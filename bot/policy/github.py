@@ -1,0 +1,133 @@
+"""The policy file's sections about what is done on GitHub: pull requests, reviews, triggers, maintenance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, TypeVar, cast
+
+import yaml
+
+from bot.contracts.request import Verb
+from bot.policy import nodes
+from bot.policy.nodes import Problems
+from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy
+
+PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
+REVIEW_KEYS = ("on", "drafts", "max_findings", "approve", "request_changes")
+REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
+TRIGGER_KEYS = ("labels", "assignee")
+MAINTENANCE_KEYS = ("open_pulls", "back_off_days")
+
+# What reads only, and so may be given to somebody who is nobody in particular.
+_READING = (Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN)
+# What a label can ask for: everything else needs words, or a run to speak of.
+_BY_LABEL = (Verb.FIX, *_READING)
+_MOST_WORKFLOWS = 10
+_WORKFLOW = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}\.ya?ml")
+_LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
+
+Value = TypeVar("Value")
+
+
+def read_flag(node: yaml.Node, problems: Problems) -> bool:
+    return nodes.truth(node, problems) or False
+
+
+def read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy:
+    found = nodes.entries(node, PULL_REQUEST_KEYS, problems)
+    default = PullRequestPolicy()
+    keyword = nodes.choice(found["keyword"], ("Fixes", "Refs"), problems) if "keyword" in found else None
+    return PullRequestPolicy(
+        keyword=cast(Literal["Fixes", "Refs"], keyword or default.keyword),
+        draft=_truth(found, "draft", default.draft, problems),
+        sign_off=_truth(found, "sign_off", default.sign_off, problems),
+        signed=_truth(found, "signed", default.signed, problems),
+    )
+
+
+def read_review(node: yaml.Node, problems: Problems) -> ReviewPolicy:
+    found = nodes.entries(node, REVIEW_KEYS, problems)
+    default = ReviewPolicy()
+    on = default.on
+    if "on" in found:
+        read = (nodes.choice(item, REVIEW_ACTIONS, problems) for item in nodes.items(found["on"], problems))
+        on = frozenset(action for action in read if action is not None)
+    return ReviewPolicy(
+        on=on,
+        drafts=_truth(found, "drafts", default.drafts, problems),
+        max_findings=_whole(found, "max_findings", default.max_findings, 1, 100, problems),
+        approve=_truth(found, "approve", default.approve, problems),
+        request_changes=_truth(found, "request_changes", default.request_changes, problems),
+    )
+
+
+def read_triggers(node: yaml.Node, problems: Problems) -> TriggersPolicy:
+    found = nodes.entries(node, TRIGGER_KEYS, problems)
+    labels = _read_labels(found["labels"], problems) if "labels" in found else {}
+    assignee = (nodes.line(found["assignee"], problems) or "") if "assignee" in found else ""
+    if assignee and not _LOGIN.fullmatch(assignee):
+        problems.add(found["assignee"], "expected the login of an account, without @")
+    return TriggersPolicy(MappingProxyType(labels), assignee)
+
+
+def _read_labels(node: yaml.Node, problems: Problems) -> Mapping[str, Verb]:
+    """A mapping of a label's name to a verb. GitHub tells labels apart without regard to case."""
+    labels: dict[str, Verb] = {}
+    for key, value in nodes.pairs(node, problems):
+        name, verb = (
+            nodes.line(key, problems),
+            nodes.choice(value, [verb.value for verb in _BY_LABEL], problems),
+        )
+        if name is None or verb is None:
+            continue
+        if name.lower() in labels:
+            problems.add(key, f"`{name[:40]}` is given twice")
+        labels[name.lower()] = Verb(verb)
+    return labels
+
+
+def read_maintenance(node: yaml.Node, problems: Problems) -> MaintenancePolicy:
+    found = nodes.entries(node, MAINTENANCE_KEYS, problems)
+    default = MaintenancePolicy()
+    return MaintenancePolicy(
+        open_pulls=_whole(found, "open_pulls", default.open_pulls, 0, 100, problems),
+        back_off_days=_whole(found, "back_off_days", default.back_off_days, 1, 365, problems),
+    )
+
+
+def read_dispatch(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
+    """Names of workflow files, as they are in `.github/workflows`."""
+    workflows: list[str] = []
+    for item in nodes.items(node, problems):
+        name = nodes.line(item, problems)
+        if name is None:
+            continue
+        if not _WORKFLOW.fullmatch(name):
+            problems.add(item, "expected the name of a file in .github/workflows, as in ci.yml")
+        elif name in workflows:
+            problems.add(item, f"`{name}` is listed twice")
+        elif len(workflows) == _MOST_WORKFLOWS:
+            problems.add(item, f"at most {_MOST_WORKFLOWS} workflows are started")
+        else:
+            workflows.append(name)
+    return tuple(workflows)
+
+
+def read_thread_author(node: yaml.Node, problems: Problems) -> frozenset[Verb]:
+    known = [verb.value for verb in _READING]
+    read = (nodes.choice(item, known, problems) for item in nodes.items(node, problems))
+    return frozenset(Verb(verb) for verb in read if verb is not None)
+
+
+def _truth(found: Mapping[str, yaml.Node], key: str, otherwise: bool, problems: Problems) -> bool:
+    value = nodes.truth(found[key], problems) if key in found else None
+    return otherwise if value is None else value
+
+
+def _whole(
+    found: Mapping[str, yaml.Node], key: str, otherwise: int, lowest: int, highest: int, problems: Problems
+) -> int:
+    value = nodes.whole(found[key], problems, lowest, highest) if key in found else None
+    return otherwise if value is None else value
