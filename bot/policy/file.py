@@ -65,10 +65,10 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         tiers=tiers,
         bots=_read_bots(found["bots"], tiers[Tier.BOT].verbs, problems) if "bots" in found else default.bots,
         rules=section("rules", read_rules, default.rules),
-        checks=section("checks", _read_checks, default.checks),
+        checks=section("checks", read_checks, default.checks),
         setup=section("setup", _read_setup, default.setup),
         bring=section("bring", _read_bring, default.bring),
-        budget=section("budget", _read_budget, default.budget),
+        budget=section("budget", read_budget, default.budget),
         history=section("history", _read_history, default.history),
         on_deny=section("on_deny", _read_on_deny, default.on_deny),
         pull_request=section("pull_request", github.read_pull_request, default.pull_request),
@@ -102,7 +102,7 @@ def _read_tiers(node: yaml.Node, problems: Problems) -> Mapping[Tier, TierPolicy
 def _read_tier(node: yaml.Node, tier: TierPolicy, problems: Problems) -> TierPolicy:
     found = nodes.entries(node, ("verbs", "usd", "turns", "minutes", "runs_a_day"), problems)
     if "verbs" in found:
-        tier = replace(tier, verbs=_read_verbs(found["verbs"], problems))
+        tier = replace(tier, verbs=read_verbs(found["verbs"], problems))
     if "usd" in found:
         tier = replace(tier, usd=_or(nodes.decimal(found["usd"], problems, MAX_USD), tier.usd))
     if "turns" in found:
@@ -117,7 +117,7 @@ def _read_tier(node: yaml.Node, tier: TierPolicy, problems: Problems) -> TierPol
     return tier
 
 
-def _read_verbs(node: yaml.Node, problems: Problems) -> frozenset[Verb]:
+def read_verbs(node: yaml.Node, problems: Problems) -> frozenset[Verb]:
     if isinstance(node, yaml.ScalarNode):
         if node.value == "all":
             return ALL_VERBS
@@ -139,7 +139,7 @@ def _read_bots(node: yaml.Node, verbs: frozenset[Verb], problems: Problems) -> M
                 problems.add(item, "this bot has no `id`")
                 continue
             number = found["id"]
-            allowed = _read_verbs(found["verbs"], problems) if "verbs" in found else verbs
+            allowed = read_verbs(found["verbs"], problems) if "verbs" in found else verbs
         account = nodes.whole(number, problems, 1, 10**15)
         if account in bots:
             problems.add(number, f"{account} is listed twice")
@@ -148,7 +148,7 @@ def _read_bots(node: yaml.Node, verbs: frozenset[Verb], problems: Problems) -> M
     return MappingProxyType(bots)
 
 
-def _read_checks(node: yaml.Node, problems: Problems) -> tuple[CheckSpec, ...]:
+def read_checks(node: yaml.Node, problems: Problems) -> tuple[CheckSpec, ...]:
     """Each a command, or `{name, command, timeout}`. The name is the command where none is given."""
     checks: dict[str, CheckSpec] = {}
     for item in nodes.items(node, problems):
@@ -202,7 +202,7 @@ def _read_bring(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
     return tuple(brought)
 
 
-def _read_budget(node: yaml.Node, problems: Problems) -> Budget:
+def read_budget(node: yaml.Node, problems: Problems) -> Budget:
     found = nodes.entries(node, ("usd", "turns", "minutes", "runs_a_day"), problems)
     return Budget(
         usd=nodes.decimal(found["usd"], problems, MAX_USD) if "usd" in found else None,
