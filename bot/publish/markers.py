@@ -15,6 +15,8 @@ from bot.github.values import Account
 PULL_REQUEST = "pull-request"
 PROGRESS = "progress"
 ENDED = "ended"
+REFUSED = "refused"
+ANSWER = "answer"
 
 _MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
 _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
