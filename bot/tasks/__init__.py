@@ -1,0 +1,1 @@
+"""Maintenance tasks: Markdown files in `.github/agent/`, when they are due, and whether they may run now."""

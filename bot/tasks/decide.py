@@ -1,0 +1,109 @@
+"""Whether a task runs now: pure, from its file, the clock and what GitHub shows of it.
+
+The order is that of what people would want to hear: not due, in the hands of people, closed by people, over the
+cap. A closed pull request is a "no" that is remembered: each one in a row doubles the time until the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bot.tasks.schedule import last_due
+from bot.tasks.state import RepositoryState, TaskState
+from bot.tasks.task import Task
+
+LONGEST_BACK_OFF_DAYS = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """`back_off_days` after the first closed pull request; twice that after the second in a row, and so on."""
+
+    open_pulls: int = 5
+    back_off_days: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`why` is one sentence, also for a task that runs. `pull` is the open pull request it refreshes, or 0."""
+
+    task: Task
+    run: bool
+    why: str
+    pull: int = 0
+
+
+def decide_all(
+    tasks: Iterable[Task],
+    state: RepositoryState,
+    caps: Caps,
+    *,
+    repository: str,
+    since: datetime,
+    now: datetime,
+) -> list[Decision]:
+    """One decision a task, by name. `since` is the last look: a task is due that was due after it. Times in UTC.
+
+    The cap counts what is open and what this plan may open, and those that wait the longest go first.
+    """
+    by_due: list[tuple[datetime, Decision]] = []
+    for task in tasks:
+        key = f"{repository}/{task.name}"
+        due = last_due(task.schedule, key, now) if task.schedule else None
+        by_due.append((due or now, _decide(task, state.of(task.name), caps, due, since, now)))
+    room = max(0, caps.open_pulls - state.open_pulls)
+    decided: list[Decision] = []
+    for _, one in sorted(by_due, key=lambda pair: (pair[0], pair[1].task.name)):
+        if one.run and not one.pull:
+            if not room:
+                why = f"There are or will be {caps.open_pulls} open pull requests of tasks, the most allowed."
+                one = replace(one, run=False, why=why)
+            else:
+                room -= 1
+        decided.append(one)
+    return sorted(decided, key=lambda one: one.task.name)
+
+
+def chosen(tasks: Mapping[str, Task], names: Iterable[str], state: RepositoryState) -> list[Decision]:
+    """For tasks that a person started by name: schedule, back-off and cap are theirs to overrule, and commits of
+    people on an open pull request are not."""
+    return [_by_hand(tasks[name], state.of(name)) for name in names]
+
+
+def _decide(
+    task: Task, state: TaskState, caps: Caps, due: datetime | None, since: datetime, now: datetime
+) -> Decision:
+    if due is None:
+        return Decision(task, False, "It has no schedule: somebody starts it by hand.")
+    if due <= since:
+        return Decision(
+            task, False, f"It was last due at {due:%Y-%m-%d %H:%M} UTC, and that has been seen to."
+        )
+    if in_hands := _in_hands(task, state):
+        return in_hands
+    if rejected := state.rejected:
+        wait = min(caps.back_off_days * 2 ** (len(rejected) - 1), LONGEST_BACK_OFF_DAYS)
+        until = rejected[0].at + timedelta(days=wait)
+        if now < until:
+            closed = ", ".join(f"#{pull.number}" for pull in rejected[:3])
+            return Decision(task, False, f"People closed {closed}: it waits until {until:%Y-%m-%d}.")
+    return _go(task, state, f"It was due at {due:%Y-%m-%d %H:%M} UTC.")
+
+
+def _by_hand(task: Task, state: TaskState) -> Decision:
+    return _in_hands(task, state) or _go(task, state, "Somebody started it by hand.")
+
+
+def _in_hands(task: Task, state: TaskState) -> Decision | None:
+    touched = next((pull for pull in state.open if pull.touched), None)
+    if touched is None:
+        return None
+    return Decision(
+        task, False, f"People have committed to #{touched.number}: it is theirs until it is closed."
+    )
+
+
+def _go(task: Task, state: TaskState, why: str) -> Decision:
+    return Decision(task, True, why, state.open[0].number if state.open else 0)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from bot.policy.schema import Budget
+from bot.tasks.decide import Caps, Decision, chosen, decide_all
+from bot.tasks.matrix import LARGEST, as_json, matrix
+from bot.tasks.state import EndedPull, OpenPull, RepositoryState, TaskState, gather
+from bot.tasks.task import Task
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+LINKS = Task("links", "Mend links.", "0 12 * * *")
+AN_HOUR = timedelta(hours=1)
+
+
+def decided(state: TaskState | None = None, task: Task = LINKS, since: datetime = NOW - AN_HOUR) -> Decision:
+    there = RepositoryState({task.name: state} if state else {})
+    [one] = decide_all([task], there, Caps(), repository="a/b", since=since, now=NOW)
+    return one
+
+
+def test_a_task_that_is_due_runs() -> None:
+    assert decided() == Decision(LINKS, True, "It was due at 2026-11-22 12:00 UTC.")
+
+
+def test_a_tick_that_came_late_misses_nothing() -> None:
+    late = Task("links", "x", "0 9 * * *")
+    assert decided(task=late, since=NOW - timedelta(hours=4)).run
+
+
+def test_what_was_seen_to_is_not_run_again() -> None:
+    one = decided(since=NOW)
+    assert not one.run
+    assert "has been seen to" in one.why
+
+
+def test_a_task_without_a_schedule_waits_for_somebody() -> None:
+    assert not decided(task=Task("links", "x")).run
+
+
+def test_an_open_pull_request_that_only_the_bot_wrote_is_refreshed() -> None:
+    one = decided(TaskState(open=(OpenPull(7, "", touched=False),)))
+    assert (one.run, one.pull) == (True, 7)
+
+
+def test_one_that_people_committed_to_is_theirs() -> None:
+    one = decided(TaskState(open=(OpenPull(7, "", touched=True),)))
+    assert not one.run
+    assert one.why == "People have committed to #7: it is theirs until it is closed."
+
+
+def closed(*days_ago: int, merged: bool = False) -> tuple[EndedPull, ...]:
+    return tuple(EndedPull(10 + days, NOW - timedelta(days=days), merged) for days in days_ago)
+
+
+def test_a_closed_one_is_a_no_that_is_remembered_for_a_week() -> None:
+    assert not decided(TaskState(ended=closed(6))).run
+    assert decided(TaskState(ended=closed(7))).run
+
+
+def test_each_no_in_a_row_doubles_the_wait_up_to_half_a_year() -> None:
+    assert not decided(TaskState(ended=closed(27, 40, 60))).run
+    assert decided(TaskState(ended=closed(28, 40, 60))).run
+    assert decided(TaskState(ended=closed(*range(180, 400, 10)))).run
+
+
+def test_a_merged_one_forgives_what_came_before() -> None:
+    assert decided(TaskState(ended=(*closed(3, merged=True), *closed(5, 9, 20)))).run
+
+
+def test_a_no_after_the_merged_one_counts() -> None:
+    assert not decided(TaskState(ended=(*closed(5, merged=True), *closed(3)))).run
+
+
+def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> None:
+    tasks = [Task(name, "x", "0 12 * * *") for name in "abcdefg"]
+    state = gather([(name, OpenPull(n, "", False)) for n, name in enumerate("ab", 1)], [])
+    plan = decide_all(tasks, state, Caps(open_pulls=3), repository="a/b", since=NOW - AN_HOUR, now=NOW)
+    assert [one.task.name for one in plan if one.run] == ["a", "b", "c"]
+    assert "the most allowed" in plan[-1].why
+
+
+def test_who_waits_longest_goes_first() -> None:
+    tasks = [Task("a", "x", "0 12 * * *"), Task("b", "x", "0 9 * * *")]
+    plan = decide_all(
+        tasks, RepositoryState(), Caps(open_pulls=1), repository="a/b", since=NOW - timedelta(days=1), now=NOW
+    )
+    assert [one.task.name for one in plan if one.run] == ["b"]
+
+
+def test_somebody_who_starts_a_task_overrules_schedule_and_a_no_but_not_peoples_commits() -> None:
+    state = gather([("b", OpenPull(4, "", True))], [("a", closed(1)[0])])
+    tasks = {name: Task(name, "x") for name in "ab"}
+    assert [one.run for one in chosen(tasks, ["a", "b"], state)] == [True, False]
+
+
+def test_the_matrix_is_one_line_that_actions_reads() -> None:
+    run, skip = Decision(LINKS, True, ""), Decision(Task("other", "x"), False, "")
+    slow = Decision(Task("slow", "x", limits=Budget(minutes=45)), True, "")
+    jobs, left = matrix([("a/b", run), ("a/b", skip), ("a/b", slow)], 30)
+    assert left == 0
+    assert json.loads(as_json(jobs)) == {
+        "count": 2,
+        "matrix": {
+            "include": [
+                {"repository": "a/b", "task": "links", "minutes": 30},
+                {"repository": "a/b", "task": "slow", "minutes": 45},
+            ]
+        },
+    }
+
+
+def test_a_matrix_holds_what_github_takes_and_repositories_take_turns() -> None:
+    many = [("a/many", Decision(Task(f"t{n}", "x"), True, "")) for n in range(300)]
+    jobs, left = matrix([*many, ("a/few", Decision(LINKS, True, ""))], 30)
+    assert (len(jobs), left) == (LARGEST, 45)
+    assert jobs[1].repository == "a/few"

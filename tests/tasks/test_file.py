@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.request import Verb
+from bot.policy.errors import PolicyError
+from bot.policy.schema import Budget, CheckSpec
+from bot.tasks.file import is_task_file, read_task
+
+WHOLE = """---
+schedule: "0 3 * * 1"
+verbs: [fix, explain]
+checks:
+  - { name: links, command: "./links.sh", timeout: 90s }
+paths: ["docs/**", README.md]
+labels: [documentation, good first issue]
+limits: { usd: 1.5, turns: 20, minutes: 10 }
+---
+
+Mend dead links.
+
+---
+Not a fence: this is text.
+"""
+
+
+def refused(text: str, path: str = ".github/agent/links.md") -> str:
+    with pytest.raises(PolicyError) as caught:
+        read_task(text, path)
+    return str(caught.value)
+
+
+def test_a_whole_file() -> None:
+    task = read_task(WHOLE, ".github/agent/dead-links.md")
+    assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", (Verb.FIX, Verb.EXPLAIN))
+    assert task.checks == (CheckSpec("links", "./links.sh", 90.0),)
+    assert task.paths == ("docs/**", "README.md")
+    assert task.labels == ("documentation", "good first issue")
+    assert task.limits == Budget(usd=1.5, turns=20, minutes=10)
+    assert task.instruction == "Mend dead links.\n\n---\nNot a fence: this is text."
+
+
+def test_a_file_without_front_matter_is_an_instruction_started_by_hand() -> None:
+    task = read_task("Tidy up.\r\nCarefully.\r\n", "tidy.md")
+    assert (task.name, task.instruction, task.schedule, task.verb) == (
+        "tidy",
+        "Tidy up.\nCarefully.",
+        "",
+        Verb.FIX,
+    )
+
+
+def test_empty_front_matter_says_nothing() -> None:
+    assert read_task("---\n---\nTidy up.", "tidy.md") == read_task("Tidy up.", "tidy.md")
+
+
+@pytest.mark.parametrize(
+    ("front", "place", "why"),
+    [
+        ("scedule: daily", "2:1", "unknown key `scedule`; the nearest known one is `schedule`"),
+        ("schedule: fortnightly", "2:11", "five cron fields, or one of hourly, daily, weekly, monthly"),
+        ("labels: []\nverbs: [review]", "3:8", "a task may use fix, plan, explain"),
+        ("verbs: []", "2:8", "name at least one"),
+        ("paths: [/etc]", "2:9", "leave the first / out"),
+        ("labels: ['a,b']", "2:9", "labels"),
+        ("limits: { usd: -1 }", "2:16", "a number from 0 to 1000"),
+        ("checks: [{ name: x }]", "2:10", "this has no `command`"),
+        ("schedule: [a", "3:1", "not YAML"),
+        ("&a [*a]", "2:", ""),
+    ],
+)
+def test_a_mistake_is_named_with_its_place_in_the_file(front: str, place: str, why: str) -> None:
+    said = refused(f"---\n{front}\n---\nDo it.")
+    assert said.startswith(f".github/agent/links.md:{place}")
+    assert why in said
+
+
+@pytest.mark.parametrize("text", ["", "---\nschedule: daily\n---\n", "\n\n", "---\nschedule: daily\nDo it."])
+def test_a_file_without_an_instruction_or_an_end_of_its_front_matter_is_refused(text: str) -> None:
+    assert "instruction" in refused(text) or "no second line" in refused(text)
+
+
+def test_an_instruction_of_a_megabyte_is_refused() -> None:
+    assert "over 20000 characters" in refused("x" * 1_000_000)
+
+
+@pytest.mark.parametrize("name", ["Dead Links", "-a", "a-", "a" * 51, "a\nb", "", "é"])
+def test_a_name_that_could_be_no_branch_is_refused(name: str) -> None:
+    assert "small letters" in refused("Do it.", f".github/agent/{name}.md")
+
+
+def test_what_is_a_task_file() -> None:
+    assert [is_task_file(name) for name in ("a.md", "README.md", "a.txt", "a.md.bak")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
