@@ -1,6 +1,7 @@
-"""Suggestions: what anchored lines should become, as GitHub's block and as an edit of the file's text.
+"""Suggestions: what anchored lines should become, settled and written as GitHub's block.
 
-A suggestion replaces exactly the lines it stands on, on the right side; GitHub applies nothing else.
+A suggestion replaces exactly the lines it stands on, on the right side; GitHub applies nothing else. Whether one
+applies to the file and still parses is tried in the workshop (`try_suggestion`).
 """
 
 from __future__ import annotations
@@ -31,20 +32,3 @@ def block(suggestion: str) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(suggestion)), default=0)
     fence = "`" * max(_SHORTEST_FENCE, longest + 1)
     return f"{fence}suggestion\n{suggestion}{'' if not suggestion else chr(10)}{fence}"
-
-
-def applied(content: str, finding: Finding) -> str | None:
-    """`content` with the suggestion in place of its lines, each keeping the file's line end; `None` where the
-    lines do not say what the finding was made on, or there is no suggestion."""
-    if finding.suggestion is None:
-        return None
-    lines = content.split("\n")
-    first, last = finding.start_line or finding.line, finding.line
-    if not 0 < first <= last <= len(lines) - content.endswith("\n"):
-        return None
-    old = lines[first - 1 : last]
-    if [line.rstrip() for line in old] != [line.rstrip() for line in finding.text.split("\n")]:
-        return None
-    end = "\r" if old[0].endswith("\r") else ""
-    new = [line + end for line in finding.suggestion.split("\n")] if finding.suggestion else []
-    return "\n".join([*lines[: first - 1], *new, *lines[last:]])

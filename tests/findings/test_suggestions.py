@@ -1,4 +1,4 @@
-"""Suggestions: settled, written as GitHub's block, applied to a text."""
+"""Suggestions: settled, and written as GitHub's block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.findings.suggestions import applied, block, settled
+from bot.findings.suggestions import block, settled
 
 ONE = Finding("a.py", 3, Severity.MAJOR, "T", "B", start_line=2, text="two\nthree", suggestion="2\n3")
 
@@ -54,26 +54,3 @@ def test_a_reader_of_markdown_gets_the_suggestion_back(suggestion: str) -> None:
     assert (first.type, first.info) == ("fence", "suggestion")
     assert first.content == (f"{suggestion}\n" if suggestion else "")
     assert rest[1].content == "After"
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("one\ntwo\nthree\nfour\n", "one\n2\n3\nfour\n"),
-        ("one\ntwo\nthree", "one\n2\n3"),
-        ("one\r\ntwo\r\nthree\r\nfour\r\n", "one\r\n2\r\n3\r\nfour\r\n"),
-        ("one\nTWO\nthree\nfour\n", None),
-        ("one\ntwo\n", None),
-        ("one\ntwo", None),
-    ],
-)
-def test_exactly_the_lines_are_replaced(content: str, expected: str | None) -> None:
-    assert applied(content, ONE) == expected
-
-
-def test_an_empty_suggestion_removes_the_lines() -> None:
-    assert applied("one\ntwo\nthree\nfour\n", replace(ONE, suggestion="")) == "one\nfour\n"
-
-
-def test_without_a_suggestion_there_is_nothing_to_apply() -> None:
-    assert applied("one\ntwo\nthree\n", replace(ONE, suggestion=None)) is None

@@ -9,7 +9,7 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import specs
 from bot.workshop.host.context import Context
-from bot.workshop.host.tools import bash, edit, glob, grep, ls, view, write
+from bot.workshop.host.tools import bash, edit, glob, grep, ls, try_suggestion, view, write
 
 Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
 
@@ -21,4 +21,6 @@ RUN: Mapping[str, Run] = {
     specs.EDIT.name: edit.run,
     specs.WRITE.name: write.run,
     specs.BASH.name: bash.run,
+    # The supervisor's own question: no description of it is shown to a model.
+    "try_suggestion": try_suggestion.run,
 }
