@@ -1,7 +1,7 @@
 """Whether a task runs now: pure, from its file, the clock and what GitHub shows of it.
 
 The order is that of what people would want to hear: not due, in the hands of people, closed by people, over the
-cap. A closed pull request is a "no" that is remembered: each one in a row doubles the time until the next.
+cap. A closed pull request is a "no" that is remembered: each further one in a row doubles the wait.
 """
 
 from __future__ import annotations
@@ -10,19 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from bot.policy.schema import MaintenancePolicy
 from bot.tasks.schedule import last_due
 from bot.tasks.state import RepositoryState, TaskState
 from bot.tasks.task import Task
 
 LONGEST_BACK_OFF_DAYS = 180
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """`back_off_days` after the first closed pull request; twice that after the second in a row, and so on."""
-
-    open_pulls: int = 5
-    back_off_days: int = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +31,7 @@ class Decision:
 def decide_all(
     tasks: Iterable[Task],
     state: RepositoryState,
-    caps: Caps,
+    caps: MaintenancePolicy,
     *,
     repository: str,
     since: datetime,
@@ -73,7 +66,12 @@ def chosen(tasks: Mapping[str, Task], names: Iterable[str], state: RepositorySta
 
 
 def _decide(
-    task: Task, state: TaskState, caps: Caps, due: datetime | None, since: datetime, now: datetime
+    task: Task,
+    state: TaskState,
+    caps: MaintenancePolicy,
+    due: datetime | None,
+    since: datetime,
+    now: datetime,
 ) -> Decision:
     if due is None:
         return Decision(task, False, "It has no schedule: somebody starts it by hand.")

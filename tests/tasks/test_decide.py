@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-from bot.policy.schema import Budget
-from bot.tasks.decide import Caps, Decision, chosen, decide_all
+from bot.policy.schema import Budget, MaintenancePolicy
+from bot.tasks.decide import Decision, chosen, decide_all
 from bot.tasks.matrix import LARGEST, as_json, matrix
 from bot.tasks.state import EndedPull, OpenPull, RepositoryState, TaskState, gather
 from bot.tasks.task import Task
@@ -16,7 +16,7 @@ AN_HOUR = timedelta(hours=1)
 
 def decided(state: TaskState | None = None, task: Task = LINKS, since: datetime = NOW - AN_HOUR) -> Decision:
     there = RepositoryState({task.name: state} if state else {})
-    [one] = decide_all([task], there, Caps(), repository="a/b", since=since, now=NOW)
+    [one] = decide_all([task], there, MaintenancePolicy(), repository="a/b", since=since, now=NOW)
     return one
 
 
@@ -54,14 +54,14 @@ def closed(*days_ago: int, merged: bool = False) -> tuple[EndedPull, ...]:
     return tuple(EndedPull(10 + days, NOW - timedelta(days=days), merged) for days in days_ago)
 
 
-def test_a_closed_one_is_a_no_that_is_remembered_for_a_week() -> None:
-    assert not decided(TaskState(ended=closed(6))).run
-    assert decided(TaskState(ended=closed(7))).run
+def test_a_closed_one_is_a_no_that_is_remembered_for_two_weeks() -> None:
+    assert not decided(TaskState(ended=closed(13))).run
+    assert decided(TaskState(ended=closed(14))).run
 
 
 def test_each_no_in_a_row_doubles_the_wait_up_to_half_a_year() -> None:
-    assert not decided(TaskState(ended=closed(27, 40, 60))).run
-    assert decided(TaskState(ended=closed(28, 40, 60))).run
+    assert not decided(TaskState(ended=closed(55, 70, 80))).run
+    assert decided(TaskState(ended=closed(56, 70, 80))).run
     assert decided(TaskState(ended=closed(*range(180, 400, 10)))).run
 
 
@@ -76,7 +76,9 @@ def test_a_no_after_the_merged_one_counts() -> None:
 def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> None:
     tasks = [Task(name, "x", "0 12 * * *") for name in "abcdefg"]
     state = gather([(name, OpenPull(n, "", False)) for n, name in enumerate("ab", 1)], [])
-    plan = decide_all(tasks, state, Caps(open_pulls=3), repository="a/b", since=NOW - AN_HOUR, now=NOW)
+    plan = decide_all(
+        tasks, state, MaintenancePolicy(open_pulls=3), repository="a/b", since=NOW - AN_HOUR, now=NOW
+    )
     assert [one.task.name for one in plan if one.run] == ["a", "b", "c"]
     assert "the most allowed" in plan[-1].why
 
@@ -84,7 +86,12 @@ def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> 
 def test_who_waits_longest_goes_first() -> None:
     tasks = [Task("a", "x", "0 12 * * *"), Task("b", "x", "0 9 * * *")]
     plan = decide_all(
-        tasks, RepositoryState(), Caps(open_pulls=1), repository="a/b", since=NOW - timedelta(days=1), now=NOW
+        tasks,
+        RepositoryState(),
+        MaintenancePolicy(open_pulls=1),
+        repository="a/b",
+        since=NOW - timedelta(days=1),
+        now=NOW,
     )
     assert [one.task.name for one in plan if one.run] == ["b"]
 

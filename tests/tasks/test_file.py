@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import bot.tasks
 from bot.contracts.request import Verb
 from bot.policy.errors import PolicyError
 from bot.policy.schema import Budget, CheckSpec
@@ -96,3 +99,14 @@ def test_what_is_a_task_file() -> None:
         False,
         False,
     ]
+
+
+EXAMPLES = Path(bot.tasks.__file__).parent / "examples"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir()))
+def test_a_shipped_example_is_a_task_with_a_schedule_and_a_limit(name: str) -> None:
+    task = read_task((EXAMPLES / name).read_text(), f".github/agent/{name}")
+    assert task.schedule
+    assert task.limits.usd
+    assert "change nothing" in " ".join(task.instruction.split())
