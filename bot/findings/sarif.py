@@ -1,0 +1,102 @@
+"""A review as SARIF 2.1.0 (OASIS, 2023), for code scanning, editors and other readers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Review, Severity
+from bot.findings.fingerprints import fingerprint
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_FINGERPRINT = "slashAgent/v1"
+_LEVELS = {
+    Severity.CRITICAL: "error",
+    Severity.MAJOR: "error",
+    Severity.MINOR: "warning",
+    Severity.NOTE: "note",
+}
+_RULES = {
+    Severity.CRITICAL: "A defect that must not be merged",
+    Severity.MAJOR: "A defect that will be met in use",
+    Severity.MINOR: "A defect of small reach, or a trap for later",
+    Severity.NOTE: "A remark without a defect",
+}
+
+
+def to_sarif(review: Review, version: str, repository_url: str = "") -> str:
+    """The log as JSON text, the same for the same review. `version` is this program's.
+
+    A finding on the left side is on lines that are gone: it names the file alone.
+    """
+    run: dict[str, Any] = {
+        "tool": {
+            "driver": {
+                "name": "slash-agent",
+                "version": version,
+                "rules": [_rule(severity) for severity in Severity],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "automationDetails": {"id": "slash-agent/review/"},
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the repository"}}},
+        "results": [_result(finding) for finding in review.findings],
+    }
+    if repository_url:
+        run["versionControlProvenance"] = [{"repositoryUri": repository_url, "revisionId": review.head_sha}]
+    if review.summary or review.left_out:
+        run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rule(severity: Severity) -> Mapping[str, Any]:
+    return {
+        "id": f"review/{severity}",
+        "shortDescription": {"text": _RULES[severity]},
+        "defaultConfiguration": {"level": _LEVELS[severity]},
+    }
+
+
+def _result(finding: Finding) -> Mapping[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(finding.path)}
+    if _has_region(finding):
+        location["region"] = {"startLine": finding.start_line or finding.line, "endLine": finding.line}
+    result: dict[str, Any] = {
+        "ruleId": f"review/{finding.severity}",
+        "ruleIndex": list(Severity).index(finding.severity),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": _message(finding)},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {_FINGERPRINT: finding.fingerprint or fingerprint(finding)},
+    }
+    if finding.suggestion is not None and _has_region(finding):
+        result["fixes"] = [_fix(finding, finding.suggestion)]
+    return result
+
+
+def _message(finding: Finding) -> str:
+    return f"{finding.title}\n\n{finding.body}" if finding.body else finding.title
+
+
+def _has_region(finding: Finding) -> bool:
+    return finding.side is Side.RIGHT and finding.line > 0
+
+
+def _fix(finding: Finding, suggestion: str) -> Mapping[str, Any]:
+    region: dict[str, int] = {"startLine": finding.start_line or finding.line, "endLine": finding.line}
+    if not suggestion:
+        # Without columns a region leaves its last line's end in place, and an empty line with it.
+        region |= {"startColumn": 1, "endLine": finding.line + 1, "endColumn": 1}
+    change = {
+        "artifactLocation": _artifact(finding.path),
+        "replacements": [{"deletedRegion": region, "insertedContent": {"text": suggestion}}],
+    }
+    return {"description": {"text": finding.title}, "artifactChanges": [change]}
+
+
+def _artifact(path: str) -> Mapping[str, Any]:
+    return {"uri": quote(path.encode(errors="surrogateescape")), "uriBaseId": "%SRCROOT%"}

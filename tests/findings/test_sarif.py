@@ -1,0 +1,95 @@
+"""A review as SARIF: against the official schema, and what a reader of it finds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Review, Severity
+from bot.findings.fingerprints import fingerprint
+from bot.findings.sarif import to_sarif
+from tests.support.npm import package_file
+
+ONE = Finding("src/é a.py", 7, Severity.MAJOR, "Never closed", "It leaks.", 5, text="a\nb\nc", suggestion="x")
+REVIEW = Review(
+    "a" * 40,
+    "b" * 40,
+    "Two remarks.",
+    (
+        ONE,
+        Finding("gone.py", 3, Severity.NOTE, "Was used", "", side=Side.LEFT, text="x"),
+        Finding("whole.py", 0, Severity.CRITICAL, "Not needed", "Remove it."),
+        replace(ONE, severity=Severity.MINOR, suggestion=""),
+    ),
+    left_out=("1 file",),
+)
+
+
+def results(review: Review = REVIEW) -> list[dict[str, Any]]:
+    (run,) = json.loads(to_sarif(review, "0.1.0"))["runs"]
+    return list(run["results"])
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("review", [REVIEW, Review("a" * 40, "b" * 40, "")])
+def test_the_official_schema_takes_it(review: Review) -> None:
+    from jsonschema import Draft4Validator
+
+    schema = package_file(
+        "@microsoft/jest-sarif",
+        "1.0.0-beta.0",
+        "lib/schemas/sarif-2.1.0-rtm.5.json",
+        "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8",
+    )
+    validator = Draft4Validator(json.loads(schema.read_text("utf-8")))
+    log = json.loads(to_sarif(review, "0.1.0", "https://github.test/octo/hello"))
+    assert [error.message for error in validator.iter_errors(log)] == []
+    log["runs"][0]["tool"]["driver"]["nmae"] = "x"
+    assert not validator.is_valid(log)
+
+
+def test_every_finding_is_a_result_of_its_level() -> None:
+    assert [(one["ruleId"], one["level"]) for one in results()] == [
+        ("review/major", "error"),
+        ("review/note", "note"),
+        ("review/critical", "error"),
+        ("review/minor", "warning"),
+    ]
+
+
+def test_the_index_leads_to_the_rule_of_that_name() -> None:
+    (run,) = json.loads(to_sarif(REVIEW, "0.1.0"))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in run["results"])
+
+
+def test_a_finding_is_on_its_lines_and_its_path_is_a_uri() -> None:
+    place = results()[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "src/%C3%A9%20a.py"
+    assert place["region"] == {"startLine": 5, "endLine": 7}
+
+
+def test_lines_that_are_gone_and_whole_files_have_no_region() -> None:
+    assert all("region" not in one["locations"][0]["physicalLocation"] for one in results()[1:3])
+
+
+def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
+    replacing, removing = (
+        one["fixes"][0]["artifactChanges"][0]["replacements"][0] for one in results() if "fixes" in one
+    )
+    assert replacing == {"deletedRegion": {"startLine": 5, "endLine": 7}, "insertedContent": {"text": "x"}}
+    assert removing["deletedRegion"] == {"startLine": 5, "startColumn": 1, "endLine": 8, "endColumn": 1}
+
+
+def test_the_fingerprint_is_the_findings() -> None:
+    assert results()[0]["partialFingerprints"] == {"slashAgent/v1": fingerprint(ONE)}
+    marked = replace(REVIEW, findings=(replace(ONE, fingerprint="feedfacefeedface"),))
+    assert results(marked)[0]["partialFingerprints"] == {"slashAgent/v1": "feedfacefeedface"}
+
+
+def test_the_same_review_is_the_same_text() -> None:
+    assert to_sarif(REVIEW, "1") == to_sarif(REVIEW, "1")
