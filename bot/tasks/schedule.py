@@ -1,7 +1,7 @@
 """When a task is due: five cron fields in UTC, or one of four words whose minute is scattered.
 
 Everybody who writes `0 3 * * *` wakes GitHub at the same minute, and the minute after an hour is where its
-schedules are dropped; so `daily` means a time of the night that is each repository's own, the same every day.
+schedules are dropped; so `daily` means a time of day that is each repository's own, the same every day.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def cron(schedule: str, key: str) -> str:
     if schedule not in WORDS:
         return schedule
     spread = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
-    minute, hour = spread % 60, spread // 60 % 6
-    day, weekday = spread // 360 % 28 + 1, spread // 360 % 7
+    minute, hour = spread % 60, spread // 60 % 24
+    day, weekday = spread // 1440 % 28 + 1, spread // 1440 % 7
     return {
         "hourly": f"{minute} * * * *",
         "daily": f"{minute} {hour} * * *",
