@@ -103,11 +103,16 @@ SIZES = ((10, 20), (1_000, 60), (100_000, 500))
 """Repositories, and the jobs at once of the plan that somebody with so many has."""
 
 
+COLUMNS = (
+    "repositories", "runs a day", "calls in the busiest hour, each for itself", "centrally", "writes, centrally",
+    "runners, most at once", "longest wait", "model, USD a day",
+)  # fmt: skip
+
+
 def table() -> str:
     """Markdown, as docs/scale.md has it."""
     rows = [
-        "| repositories | runs a day | calls in the busiest hour, each for itself | centrally | writes, centrally "
-        "| runners, most at once | longest wait | model, USD a day |",
+        f"| {' | '.join(COLUMNS)} |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for repositories, runners in SIZES:

@@ -27,4 +27,4 @@ def test_few_runners_make_runs_wait() -> None:
 
 def test_three_weekly_tasks_and_a_monthly_one_make_so_many_runs_a_day() -> None:
     day = simulate(7_000, runners=500)
-    assert 3_000 <= day.runs - 7_000 / 28 <= 3_200
+    assert 2_900 <= day.runs - 7_000 / 28 <= 3_100
