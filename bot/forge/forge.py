@@ -13,6 +13,7 @@ from types import TracebackType
 from bot.forge.by_hand.people import ACTIONS_BOT
 from bot.forge.by_hand.pulls import Pulls
 from bot.forge.by_hand.repositories import Repositories
+from bot.forge.by_hand.reviews import Reviews
 from bot.forge.by_hand.threads import Threads
 from bot.forge.by_hand.trouble import Trouble
 from bot.forge.faults import Exchange, Faults
@@ -23,7 +24,7 @@ from bot.forge.web.pages import Pages
 __all__ = ["ACTIONS_BOT", "Forge"]
 
 
-class Forge(Repositories, Threads, Pulls, Trouble):
+class Forge(Repositories, Threads, Pulls, Reviews, Trouble):
     """A small GitHub on a loopback port, until it is closed. Use it as a context manager.
 
     Methods that name a repository take `owner/name`; those that act for somebody take a login. People and

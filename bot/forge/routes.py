@@ -12,18 +12,20 @@ from bot.forge.operations import (
     pulls,
     reactions,
     repositories,
+    review_comments,
     reviews,
     users,
 )
 from bot.forge.router import Route
 
-# Comments and reactions first: `issues/comments/...` must not be taken for an issue's number.
+# Comments and reactions first: `issues/comments/...` must not be taken for an issue's number, nor `pulls/comments`.
 ROUTES: tuple[Route, ...] = (
     *users.ROUTES,
     *reactions.ROUTES,
     *comments.ROUTES,
     *issues.ROUTES,
     *labels.ROUTES,
+    *review_comments.ROUTES,
     *pulls.ROUTES,
     *merges.ROUTES,
     *reviews.ROUTES,

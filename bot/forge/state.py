@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bot.forge.git import BareRepository, Signature
+
+if TYPE_CHECKING:
+    from bot.forge.reviews import Review, ReviewComment, Thread
 
 Access = Literal["read", "write"]
 
@@ -88,16 +91,6 @@ class Comment:
     reactions: list[Reaction] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class Review:
-    id: int
-    author: User
-    body: str
-    state: str
-    commit: str
-    submitted_at: str
-
-
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A merge that was tried: `sha` None is a conflict, and `known` false a git too old to say."""
@@ -123,6 +116,7 @@ class Pull:
     maintainer_can_modify: bool = False
     reviewers: list[User] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
+    threads: list[Thread] = field(default_factory=list)
     merged_at: str | None = None
     merged_by: User | None = None
     merge_sha: str | None = None
@@ -171,6 +165,7 @@ class Repository:
     labels: dict[str, Label] = field(default_factory=dict)
     threads: dict[int, Issue] = field(default_factory=dict)
     comments: dict[int, tuple[Issue, Comment]] = field(default_factory=dict)
+    review_comments: dict[int, tuple[Issue, Pull, ReviewComment]] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:

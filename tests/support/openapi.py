@@ -34,6 +34,8 @@ _EVERYWHERE = {"304", "401", "403", "404", "409", "422", "429", "500", "502", "5
 
 _DELETED_FORK = "the description forgets that a deleted fork leaves null here; the webhooks' one does not"
 
+_OUTDATED = "the description forgets that an outdated comment, or one on a whole file, has null here; the webhooks' does not"
+
 # (operation, where, reason): a finding whose operation is the first, or any for "*", and whose text matches
 # the second, is not one.
 _FALSE_ALARMS = (
@@ -46,6 +48,18 @@ _FALSE_ALARMS = (
         "issues/set-labels",
         r"request body: .* is not of type 'object'",
         "GitHub takes a bare list of names as well, which is what PyGithub sends",
+    ),
+    *(
+        (operation, r"response: (\d+/)?(line|original_line|position): None", _OUTDATED)
+        for operation in (
+            "pulls/get-review-comment",
+            "pulls/list-review-comments",
+            "pulls/list-review-comments-for-repo",
+            "pulls/list-comments-for-review",
+            "pulls/create-review-comment",
+            "pulls/create-reply-for-review-comment",
+            "pulls/update-review-comment",
+        )
     ),
     ("pulls/get", r"response: head/repo: None", _DELETED_FORK),
     ("pulls/list", r"response: \d+/head/repo: None", _DELETED_FORK),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from bot.forge.by_hand.base import Base
-from bot.forge.state import Access, Role, Token, User
+from bot.forge.reviews import Review, ReviewComment
+from bot.forge.state import Access, Comment, Issue, Role, Token, User
 
 Permission = Literal["admin", "maintain", "write", "triage", "read"]
 
@@ -49,9 +50,7 @@ class People(Base):
             for repository in self._state.repositories.values():
                 repository.roles.pop(user.id, None)
                 for issue in repository.threads.values():
-                    issue.author = None if issue.author is user else issue.author
-                    for comment in issue.comments:
-                        comment.author = None if comment.author is user else comment.author
+                    _forget(issue, user)
 
     def grant(self, repo: str, login: str, permission: Permission) -> None:
         """Make somebody a collaborator, or change what they may."""
@@ -84,3 +83,11 @@ class People(Base):
         """From now on this token is a 401: an expired one, seen from outside."""
         with self._state.lock:
             del self._state.tokens[value]
+
+
+def _forget(issue: Issue, user: User) -> None:
+    reviews = issue.pull.reviews if issue.pull else []
+    written: list[Issue | Comment | Review | ReviewComment] = [issue, *issue.comments, *reviews]
+    written += [one for review in reviews for one in review.comments]
+    for one in written:
+        one.author = None if one.author is user else one.author

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bot.forge import errors
 from bot.forge.call import Call, Reply
+from bot.forge.operations.review_comments import found_comment
+from bot.forge.reviews import ReviewComment
 from bot.forge.router import Route
 from bot.forge.shapes import threads
 from bot.forge.state import Comment, Issue, Reaction
 
-Target = Issue | Comment
+Target = Issue | Comment | ReviewComment
 
 
 def _issue(call: Call, *, write: bool = False) -> Target:
@@ -17,6 +19,10 @@ def _issue(call: Call, *, write: bool = False) -> Target:
 
 def _comment(call: Call, *, write: bool = False) -> Target:
     return call.comment("write" if write else "read")[2]
+
+
+def _review_comment(call: Call, *, write: bool = False) -> Target:
+    return found_comment(call, "write" if write else "read")[3]
 
 
 def _list(call: Call, target: Target) -> Reply:
@@ -51,7 +57,16 @@ def _delete(call: Call, target: Target) -> Reply:
 _ON_ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}/reactions"
 _ON_COMMENT = "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions"
 
+_ON_REVIEW_COMMENT = "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions"
+
 ROUTES: tuple[Route, ...] = (
+    ("GET", _ON_REVIEW_COMMENT, lambda call: _list(call, _review_comment(call))),
+    ("POST", _ON_REVIEW_COMMENT, lambda call: _create(call, _review_comment(call, write=True))),
+    (
+        "DELETE",
+        f"{_ON_REVIEW_COMMENT}/{{reaction_id}}",
+        lambda call: _delete(call, _review_comment(call, write=True)),
+    ),
     ("GET", _ON_COMMENT, lambda call: _list(call, _comment(call))),
     ("POST", _ON_COMMENT, lambda call: _create(call, _comment(call, write=True))),
     ("DELETE", f"{_ON_COMMENT}/{{reaction_id}}", lambda call: _delete(call, _comment(call, write=True))),

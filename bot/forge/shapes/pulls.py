@@ -1,15 +1,16 @@
-"""Pull requests and their reviews."""
+"""Pull requests."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bot.forge.pulls import Measures
+from bot.forge.reviews import shown
 from bot.forge.shapes.people import association, person, simple_user
 from bot.forge.shapes.repositories import repository
 from bot.forge.shapes.site import Site, node_id
 from bot.forge.shapes.threads import label
-from bot.forge.state import Issue, Pull, Repository, Review, User
+from bot.forge.state import Issue, Pull, Repository, User
 
 Json = dict[str, Any]
 
@@ -85,7 +86,7 @@ def full_pull(site: Site, repo: Repository, item: Issue, pull: Pull, measures: M
         "mergeable_state": state,
         "merged_by": person(site, pull.merged_by),
         "comments": len(item.comments),
-        "review_comments": 0,
+        "review_comments": len(shown(pull)),
         "maintainer_can_modify": pull.maintainer_can_modify,
         "commits": measures.commits,
         "additions": measures.additions,
@@ -99,24 +100,6 @@ def _mergeable(item: Issue, pull: Pull) -> bool | None:
     if item.state == "closed" or pull.trial is None or not pull.trial.known:
         return None
     return pull.trial.sha is not None
-
-
-def review(site: Site, repo: Repository, item: Issue, one: Review) -> Json:
-    api = f"{site.api}/repos/{repo.full_name}/pulls/{item.number}"
-    html = f"{site.html}/{repo.full_name}/pull/{item.number}#pullrequestreview-{one.id}"
-    return {
-        "id": one.id,
-        "node_id": node_id("PullRequestReview", one.id),
-        "user": simple_user(site, one.author),
-        "body": one.body,
-        "state": one.state,
-        "html_url": html,
-        "pull_request_url": api,
-        "author_association": association(repo, one.author),
-        "_links": {"html": {"href": html}, "pull_request": {"href": api}},
-        "submitted_at": one.submitted_at,
-        "commit_id": one.commit,
-    }
 
 
 def _end(site: Site, repo: Repository | None, owner: User, ref: str, sha: str) -> Json:
