@@ -8,7 +8,8 @@ most three spaces before it: so never inside a quote, a code block, or running t
 2. The first word that is no option is the verb when it is one of the verbs, in any case, with or without
    punctuation after it. A word one slip away from a verb (`revew`) is a mistake and the nearest verb is
    named. Anything else begins the instruction of a `fix`.
-3. The rest of the line and all further lines are the instruction. None at all means "this issue".
+3. The rest of the line and all further lines are the instruction. None at all means the thread it stands in.
+   That of `approve` begins with the hash of the plan.
 """
 
 from __future__ import annotations
@@ -29,7 +30,28 @@ OPTIONS: Mapping[str, str] = {
     "draft": "",
     "no-draft": "",
     "dry-run": "",
+    "full": "",
+    "sha": "12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`",
 }
+
+_RUN = ("model", "budget", "dry-run", "sha")
+_CHANGE = (*_RUN, "draft")
+# What an option can mean something to; on the others it is a mistake of whoever wrote it.
+OPTIONS_OF: Mapping[Verb, Sequence[str]] = {
+    Verb.FIX: (*_CHANGE, "base"),
+    Verb.PLAN: (*_RUN, "base"),
+    Verb.EXPLAIN: (*_RUN, "base"),
+    Verb.REVIEW: (*_RUN, "full"),
+    Verb.APPROVE: _CHANGE,
+    Verb.CONTINUE: _CHANGE,
+    Verb.RETRY: _CHANGE,
+    Verb.STOP: (),
+    Verb.STATUS: (),
+    Verb.HELP: (),
+}
+
+PLAN = "plan"
+"""Among a command's options: the hash of the plan that it approves, which is no option as written."""
 
 _ADDRESS = "/agent"
 _MAX_INDENT = 3
@@ -37,6 +59,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _WORD = re.compile(r"\S+")
 _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+_SHA = re.compile(r"[0-9a-fA-F]{12,40}")
+_HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
 _AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
 # What git's check-ref-format refuses, and names that would be read as something other than a branch: a ref
 # from elsewhere (`refs/`, `pull/`: a fork's head) or an object's id.
@@ -50,8 +74,9 @@ _NOT_A_BRANCH = re.compile(
 class Command:
     """A command as written. `instruction` is empty for "this issue", and has hidden text taken out.
 
-    `options` holds values as text (`draft` and `dry-run` are "true" or "false"). `problem` is one sentence
-    for its author where it cannot be carried out as written; verb and options mean nothing then.
+    `options` holds values as text (`draft`, `dry-run` and `full` are "true" or "false"), and under `plan` the hash
+    that `approve` names. `problem` is one sentence for its author where it cannot be carried out as written; verb
+    and options mean nothing then.
     """
 
     verb: Verb
@@ -72,9 +97,13 @@ def parse_command(body: str) -> Command | None:
     first, _, further = clean(rest).text.partition("\n")
     try:
         verb, text, options = _read_line(first)
+        _check_options(verb, options)
+        instruction = f"{text}\n{further}".strip()
+        if verb is Verb.APPROVE:
+            options[PLAN], instruction = _read_hash(instruction)
     except _ProblemError as problem:
         return Command(Verb.FIX, problem=str(problem))
-    return Command(verb, f"{text}\n{further}".strip(), options)
+    return Command(verb, instruction, options)
 
 
 def mentions_agent(body: str) -> bool:
@@ -122,6 +151,25 @@ def _read_verb(word: str) -> Verb | None:
             f"`{_ADDRESS} {_shown(plain)}` is not a verb; `{_ADDRESS} {meant}` is the nearest."
         )
     return None
+
+
+def _check_options(verb: Verb, options: Mapping[str, str]) -> None:
+    meant = OPTIONS_OF[verb]
+    wrong = next((name for name in options if name not in meant), None)
+    if wrong is None:
+        return
+    shown = "no option" if not meant else _listed([f"`--{name}`" for name in meant])
+    raise _ProblemError(f"`--{wrong}` means nothing to `{_ADDRESS} {verb}`, which takes {shown}.")
+
+
+def _read_hash(instruction: str) -> tuple[str, str]:
+    first = next(iter(instruction.split(None, 1)), "")
+    match = _HASH.fullmatch(first)
+    if match is None:
+        raise _ProblemError(
+            f"`{_ADDRESS} approve` needs the hash that stands under the plan, as in `{_ADDRESS} approve 1a2b3c4d`."
+        )
+    return match.group(1).lower(), instruction.removeprefix(first).strip()
 
 
 def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) -> int:
@@ -182,9 +230,15 @@ def _checked(name: str, value: str) -> str:
         return amount.group(1)
     if name == "model" and _MODEL.fullmatch(value):
         return value
+    if name == "sha" and _SHA.fullmatch(value):
+        return value.lower()
     if name == "base" and value and len(value) <= 250 and not _NOT_A_BRANCH.search(value):
         return value
     raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _shown(word: str) -> str:

@@ -1,4 +1,4 @@
-"""The thread as the model may see it: what stood there at the trigger, cleaned, the oldest left out first."""
+"""The conversation as the model may see it: what stood there at the trigger, cleaned, the oldest left out first."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.contracts.comments import Comment
-from bot.contracts.request import Thread
-from bot.contracts.threads import OWN_MARKER, CommentData
-from bot.contracts.wording import count_of
-from bot.intake.event import CommentEvent
-from bot.intake.hygiene import clean
+from bot.contracts.request import Thread, Trigger
+from bot.contracts.threads import CommentData
+from bot.intake.asked import is_own
+from bot.intake.event import ISSUE_COMMENT, Subject
+from bot.intake.prepared import Prepared, said
+from bot.intake.snapshot import When, when
 
 # In characters; about a quarter as many tokens.
 COMMENTS_BUDGET = 40_000
 MAX_COMMENT = 10_000
 MAX_BODY = 30_000
+MAX_TITLE = 1_000
 
 
 @dataclass(slots=True)
@@ -25,100 +27,73 @@ class _Counts:
     edited: int = 0
     own: int = 0
     old: int = 0
-    shortened: int = 0
-    hidden_comments: int = 0
-    hidden_characters: int = 0
 
 
-def build_thread(event: CommentEvent, comments: Iterable[CommentData]) -> Thread:
-    """The issue with its comments, oldest first, without the one that gave the command.
+def build_thread(subject: Subject, trigger: Trigger, comments: Iterable[CommentData]) -> Thread:
+    """The issue or pull request with its comments, oldest first, without the one that gave the command.
 
     Title and body are the payload's. Comments written or edited after the trigger are left out, and so are
     the bot's own; then the oldest ones, until the rest is within `COMMENTS_BUDGET`.
     """
-    counts = _Counts()
+    counts, prepared = _Counts(), Prepared()
     kept: deque[CommentData] = deque()
     size = 0
     for comment in comments:
-        if not _stood_at_trigger(comment, event, counts):
+        if not _is_context(comment, trigger, counts):
             continue
         kept.append(comment)
         size += _size(comment)
         while size > COMMENTS_BUDGET:
             size -= _size(kept.popleft())
             counts.old += 1
-    title = " ".join(_prepared(event.title, MAX_COMMENT, counts).split())
-    body = _prepared(event.body, MAX_BODY, counts)
-    shown = tuple(_as_context(comment, counts) for comment in kept)
+    bare = bare_thread(subject, prepared)
+    shown = tuple(_as_context(comment, prepared) for comment in kept)
+    left_out = (*_in_words(counts), *prepared.words())
     return Thread(
-        number=event.number,
-        title=title,
-        body=body,
-        author=event.opened_by,
-        url=event.url,
-        comments=shown,
-        left_out=_in_words(counts),
+        bare.number, bare.title, bare.body, bare.author, bare.url, shown, bare.is_pull_request, left_out
     )
 
 
-def is_own(body: str) -> bool:
-    """Whether a comment carries the bot's mark. A mark in a quote, which has `>` before it, is not one."""
-    return any(line.startswith(OWN_MARKER) for line in body.splitlines())
+def bare_thread(subject: Subject, prepared: Prepared | None = None) -> Thread:
+    """The thread without its comments, for a request that no model will see."""
+    prepared = prepared or Prepared()
+    return Thread(
+        number=subject.number,
+        title=prepared.line(subject.title, MAX_TITLE),
+        body=prepared.text(subject.body, MAX_BODY),
+        author=subject.author.login if subject.author else "ghost",
+        url=subject.url,
+        is_pull_request=subject.is_pull_request,
+    )
 
 
-def _stood_at_trigger(comment: CommentData, event: CommentEvent, counts: _Counts) -> bool:
-    """Times are to the second: within the trigger's own second ids tell the order, and an edit is dropped."""
-    if comment.id == event.comment_id:
-        return False
-    if (comment.created_at, comment.id) > (event.commented_at, event.comment_id):
+def _is_context(comment: CommentData, trigger: Trigger, counts: _Counts) -> bool:
+    """Whether a comment is part of the context; what is not is counted."""
+    stood = when(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
+    if stood is When.AFTER:
         counts.after += 1
-        return False
-    if comment.updated_at != comment.created_at and comment.updated_at >= event.commented_at:
-        if is_own(comment.body):
-            counts.own += 1
-        else:
-            counts.edited += 1
-        return False
-    if is_own(comment.body):
+    elif stood is When.EDITED and not is_own(comment.body):
+        counts.edited += 1
+    elif stood is not When.ASKED and is_own(comment.body):
         counts.own += 1
-        return False
-    return True
+    else:
+        return stood is When.BEFORE
+    return False
 
 
 def _size(comment: CommentData) -> int:
     return min(len(comment.body), MAX_COMMENT)
 
 
-def _as_context(comment: CommentData, counts: _Counts) -> Comment:
-    return Comment(
-        comment.id,
-        comment.author,
-        _prepared(comment.body, MAX_COMMENT, counts),
-        comment.created_at,
-        comment.updated_at,
-    )
-
-
-def _prepared(text: str, limit: int, counts: _Counts) -> str:
-    cleaned = clean(text)
-    counts.hidden_comments += cleaned.comments
-    counts.hidden_characters += cleaned.characters
-    if len(cleaned.text) <= limit:
-        return cleaned.text
-    counts.shortened += 1
-    head, tail = limit * 3 // 5, limit * 2 // 5
-    missing = len(cleaned.text) - head - tail
-    return f"{cleaned.text[:head]}\n[{missing} characters left out]\n{cleaned.text[-tail:]}"
+def _as_context(comment: CommentData, prepared: Prepared) -> Comment:
+    body = prepared.text(comment.body, MAX_COMMENT)
+    return Comment(comment.id, comment.author, body, comment.created_at, comment.updated_at)
 
 
 def _in_words(counts: _Counts) -> tuple[str, ...]:
-    said = (
-        (counts.after, "written after the command", "comment"),
-        (counts.edited, "edited after the command", "comment"),
-        (counts.own, "of this bot's own", "comment"),
-        (counts.old, f"older than the newest {COMMENTS_BUDGET} characters of the thread", "comment"),
-        (counts.shortened, "shortened in the middle for length", "text"),
-        (counts.hidden_comments, "taken out", "HTML comment"),
-        (counts.hidden_characters, "taken out", "invisible character"),
+    return said(
+        (counts.after, "comment", "written after the command"),
+        (counts.edited, "comment", "edited after the command"),
+        (counts.own, "comment", "of this bot's own"),
+        (counts.old, "comment", f"older than the newest {COMMENTS_BUDGET} characters of the thread"),
     )
-    return tuple(f"{count_of(number, noun)} {why}" for number, why, noun in said if number)

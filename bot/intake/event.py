@@ -1,186 +1,305 @@
 """An event's payload file as a value: what GitHub says happened, checked field by field.
 
-Read by hand and not with pydantic: a refusal must come within 0.4 s of process start, and the check is of a
-dozen fields. The payload is a snapshot: what it holds counts, whatever the thread says when somebody looks.
+The payload is a snapshot: what it holds counts, whatever the thread says when somebody looks. The closed union is
+`Event`; what none of its members is for becomes an `OtherEvent`, of which only the name is read.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from bot.contracts.errors import UsageError
+from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.threads import RepositoryData
+from bot.intake.payload import Account, Fields, load
 
-COMMENT = "issue_comment"
-"""The one event that asks for anything in this version."""
-
-# GitHub sends no webhook over 25 MB.
-MAX_PAYLOAD = 25 * 1024 * 1024
-
-_FULL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
-_LOGIN = re.compile(r"[A-Za-z0-9_-]{1,100}(?:\[bot\])?")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_CLONE_URL = re.compile(r"https?://[^\s@?#]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+ISSUE_COMMENT = "issue_comment"
+REVIEW_COMMENT = "pull_request_review_comment"
+REVIEW = "pull_request_review"
+SCHEDULE = "schedule"
+WORKFLOW_RUN = "workflow_run"
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    login: str
-    id: int
-    kind: str
+class Head:
+    """The two ends of a pull request. `repository` is `owner/name`, empty where the fork was deleted."""
+
+    sha: str
+    ref: str
+    repository: str
+    base_ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The issue or pull request that an event is about. `author` is `None` for a deleted account.
+
+    `head` is `None` for an issue, and under a pull request where the payload does not hold it, which is so of a
+    comment in its conversation. `updated_at` is the last change before the event.
+    """
+
+    number: int
+    title: str
+    body: str
+    author: Account | None
+    url: str
+    updated_at: str
+    is_pull_request: bool = False
+    locked: bool = False
+    draft: bool = False
+    head: Head | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CommentEvent:
-    """An `issue_comment` event. `author` is `None` where GitHub no longer knows the account (a ghost).
+    """A comment in a conversation (`issue_comment`) or on lines of a diff (`pull_request_review_comment`).
 
-    `sender` is who caused the event, which for an edit need not be the comment's author.
+    The two have ids of their own. `sender` is who caused the event, which for an edit need not be the author.
+    `anchor` is where in the diff the comment stands, without what is said there.
+    """
+
+    name: str
+    action: str
+    repository: RepositoryData
+    subject: Subject
+    sender: Account | None
+    id: int
+    url: str
+    body: str
+    created_at: str
+    author: Account | None
+    anchor: ReviewThread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEvent:
+    """A `pull_request_review` event: the review's own text, not the comments on lines that came with it."""
+
+    action: str
+    repository: RepositoryData
+    subject: Subject
+    sender: Account | None
+    url: str
+    body: str
+    submitted_at: str
+    author: Account | None
+    name: str = REVIEW
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEvent:
+    """Something was done to an issue (`issues`) or a pull request (`pull_request`, `pull_request_target`).
+
+    `label` and `assignee` are what was added by it, empty where it was something else.
+    """
+
+    name: str
+    action: str
+    repository: RepositoryData
+    subject: Subject
+    sender: Account | None
+    created_at: str
+    label: str = ""
+    assignee: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchEvent:
+    """Somebody with write permission started a workflow by hand or through the API.
+
+    The inputs (or the client's payload) `instruction`, `number` and `task` are read; `number` is the issue or pull
+    request that it is about, 0 for none.
+    """
+
+    name: str
+    repository: RepositoryData
+    sender: Account | None
+    instruction: str
+    number: int
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleEvent:
+    """It was time. `repository` is `None` where the payload does not name it, as GitHub's often does not."""
+
+    repository: RepositoryData | None
+    name: str = SCHEDULE
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """A `workflow_run` event: a workflow's run at `head_sha`, begun by the event `cause` that `actor` caused.
+
+    `pulls` are the numbers of the open pull requests with that head, as GitHub lists them: never a fork's.
     """
 
     action: str
     repository: RepositoryData
-    number: int
-    title: str
-    body: str
-    opened_by: str
+    conclusion: str
+    cause: str
+    workflow: str
+    head_sha: str
+    head_ref: str
+    head_repository: str
+    pulls: tuple[int, ...]
     url: str
-    on_pull_request: bool
-    comment_id: int
-    comment_url: str
-    comment_body: str
-    commented_at: str
-    author: Account | None
-    sender: Account | None
+    ended_at: str
+    actor: Account | None
+    name: str = WORKFLOW_RUN
 
 
 @dataclass(frozen=True, slots=True)
 class OtherEvent:
-    """An event that this version does nothing with."""
+    """An event that nothing is done with."""
 
     name: str
     action: str
 
 
-Event = CommentEvent | OtherEvent
+Event = CommentEvent | ReviewEvent | ThreadEvent | DispatchEvent | ScheduleEvent | RunEvent | OtherEvent
 
 
 def read_event(name: str, path: Path) -> Event:
     """The event in the payload file at `path`. Raises `UsageError` naming the file or the field at fault."""
-    payload = _load(path)
-    fields = _Fields(payload)
-    if name != COMMENT:
-        return OtherEvent(name, fields.text("action", default=""))
+    fields = load(path)
+    reader = _READERS.get(name)
+    return OtherEvent(name, fields.text("action", default="")) if reader is None else reader(fields)
+
+
+def _comment(name: str, parent: str, fields: Fields) -> CommentEvent:
     return CommentEvent(
+        name=name,
         action=fields.text("action"),
-        repository=_repository(fields),
-        number=fields.number("issue.number"),
-        title=fields.text("issue.title"),
-        body=fields.text("issue.body", default=""),
-        opened_by=fields.text("issue.user.login", default="ghost"),
-        url=fields.text("issue.html_url"),
-        on_pull_request=fields.has("issue.pull_request"),
-        comment_id=fields.number("comment.id"),
-        comment_url=fields.text("comment.html_url"),
-        comment_body=fields.text("comment.body", default=""),
-        commented_at=fields.matching("comment.created_at", _TIME, "a time as in 2026-01-31T12:00:00Z"),
-        author=_account(fields, "comment.user"),
-        sender=_account(fields, "sender"),
+        repository=fields.repository(),
+        subject=_subject(fields, parent),
+        sender=fields.account("sender"),
+        id=fields.number("comment.id"),
+        url=fields.text("comment.html_url"),
+        body=fields.text("comment.body", default=""),
+        created_at=fields.time("comment.created_at"),
+        author=fields.account("comment.user"),
+        anchor=_anchor(fields) if name == REVIEW_COMMENT else None,
     )
 
 
-def _repository(fields: _Fields) -> RepositoryData:
-    return RepositoryData(
-        name=fields.matching("repository.full_name", _FULL_NAME, "owner/name"),
-        default_branch=fields.text("repository.default_branch"),
-        private=fields.truth("repository.private"),
-        clone_url=fields.matching("repository.clone_url", _CLONE_URL, "an http or https URL"),
+def _anchor(fields: Fields) -> ReviewThread:
+    """A line that is gone from the diff is null in the payload, and so is that of a comment on a whole file."""
+    line = fields.number("comment.line", default=0)
+    of_file = fields.text("comment.subject_type", default="line") == "file"
+    return ReviewThread(
+        id=fields.number("comment.in_reply_to_id", default=0) or fields.number("comment.id"),
+        path=fields.text("comment.path"),
+        line=line,
+        start_line=fields.number("comment.start_line", default=0) if line else 0,
+        side=Side.LEFT if fields.text("comment.side", default="RIGHT") == "LEFT" else Side.RIGHT,
+        hunk=fields.text("comment.diff_hunk", default=""),
+        comments=(),
+        outdated=line == 0 and not of_file,
     )
 
 
-def _account(fields: _Fields, path: str) -> Account | None:
-    if not fields.has(path):
-        return None
-    return Account(
-        login=fields.matching(f"{path}.login", _LOGIN, "a login"),
-        id=fields.number(f"{path}.id"),
-        kind=fields.text(f"{path}.type", default=""),
+def _review(fields: Fields) -> ReviewEvent:
+    subject = _subject(fields, "pull_request")
+    # A dismissed review of old has no time; nothing is done with one.
+    submitted = fields.time("review.submitted_at") if fields.has("review.submitted_at") else ""
+    return ReviewEvent(
+        action=fields.text("action"),
+        repository=fields.repository(),
+        subject=subject,
+        sender=fields.account("sender"),
+        url=fields.text("review.html_url"),
+        body=fields.text("review.body", default=""),
+        submitted_at=submitted or subject.updated_at,
+        author=fields.account("review.user"),
     )
 
 
-def _load(path: Path) -> Mapping[str, object]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_PAYLOAD + 1)
-    except OSError as error:
-        raise UsageError(f"The event file {path} cannot be read: {error.strerror}.") from error
-    if len(content) > MAX_PAYLOAD:
-        raise UsageError(f"The event file {path} is over {MAX_PAYLOAD} bytes.")
-    try:
-        payload = json.loads(content.decode("utf-8-sig"))
-    except RecursionError as error:
-        raise UsageError(f"The event file {path} is nested too deeply.") from error
-    except ValueError as error:
-        raise UsageError(f"The event file {path} is not JSON: {error}.") from error
-    if not isinstance(payload, dict):
-        raise UsageError(f"The event file {path} does not hold a JSON object.")
-    return payload
+def _thread(name: str, parent: str, fields: Fields) -> ThreadEvent:
+    action = fields.text("action")
+    return ThreadEvent(
+        name=name,
+        action=action,
+        repository=fields.repository(),
+        subject=_subject(fields, parent),
+        sender=fields.account("sender"),
+        created_at=fields.time(f"{parent}.created_at"),
+        label=fields.text("label.name", default="") if action == "labeled" else "",
+        assignee=fields.text("assignee.login", default="") if action == "assigned" else "",
+    )
 
 
-class _Fields:
-    """Typed reads by dotted path. What is missing or of the wrong type is a `UsageError` naming the path."""
+def _dispatch(name: str, inputs: str, fields: Fields) -> DispatchEvent:
+    return DispatchEvent(
+        name=name,
+        repository=fields.repository(),
+        sender=fields.account("sender"),
+        instruction=fields.text(f"{inputs}.instruction", default=""),
+        number=fields.number_in_text(f"{inputs}.number"),
+        task=fields.text(f"{inputs}.task", default=""),
+    )
 
-    def __init__(self, payload: Mapping[str, object]) -> None:
-        self._payload = payload
 
-    def has(self, path: str) -> bool:
-        return self._find(path) is not None
+def _schedule(fields: Fields) -> ScheduleEvent:
+    return ScheduleEvent(fields.repository() if fields.has("repository") else None)
 
-    def text(self, path: str, default: str | None = None) -> str:
-        """Text fit to be encoded: a lone surrogate, which JSON can spell, becomes U+FFFD."""
-        value = self._find(path)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, str):
-            raise self._wrong(path, value, "text")
-        return _SURROGATE.sub("\ufffd", value)
 
-    def matching(self, path: str, pattern: re.Pattern[str], what: str) -> str:
-        value = self.text(path)
-        if not pattern.fullmatch(value):
-            raise UsageError(f"The event's field {path} is not {what}.")
-        return value
+def _run(fields: Fields) -> RunEvent:
+    return RunEvent(
+        action=fields.text("action"),
+        repository=fields.repository(),
+        conclusion=fields.text("workflow_run.conclusion", default=""),
+        cause=fields.text("workflow_run.event"),
+        workflow=fields.text("workflow_run.name", default=""),
+        head_sha=fields.sha("workflow_run.head_sha"),
+        head_ref=fields.text("workflow_run.head_branch", default=""),
+        head_repository=_name_of(fields, "workflow_run.head_repository"),
+        pulls=tuple(pull.number("number") for pull in fields.entries("workflow_run.pull_requests")),
+        url=fields.text("workflow_run.html_url"),
+        ended_at=fields.time("workflow_run.updated_at"),
+        actor=fields.account("workflow_run.actor"),
+    )
 
-    def number(self, path: str) -> int:
-        value = self._find(path)
-        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-            raise self._wrong(path, value, "a positive whole number")
-        return value
 
-    def truth(self, path: str) -> bool:
-        value = self._find(path)
-        if not isinstance(value, bool):
-            raise self._wrong(path, value, "true or false")
-        return value
+def _subject(fields: Fields, parent: str) -> Subject:
+    return Subject(
+        number=fields.number(f"{parent}.number"),
+        title=fields.text(f"{parent}.title"),
+        body=fields.text(f"{parent}.body", default=""),
+        author=fields.account(f"{parent}.user"),
+        url=fields.text(f"{parent}.html_url"),
+        updated_at=fields.time(f"{parent}.updated_at"),
+        is_pull_request=parent == "pull_request" or fields.has(f"{parent}.pull_request"),
+        locked=fields.truth(f"{parent}.locked", default=False),
+        draft=fields.truth(f"{parent}.draft", default=False),
+        head=_head(fields, parent) if parent == "pull_request" else None,
+    )
 
-    def _find(self, path: str) -> object:
-        found: object = self._payload
-        walked: list[str] = []
-        for step in path.split("."):
-            if not isinstance(found, dict):
-                raise self._wrong(".".join(walked), found, "an object")
-            found = found.get(step)
-            walked.append(step)
-            if found is None:
-                return None
-        return found
 
-    @staticmethod
-    def _wrong(path: str, value: object, what: str) -> UsageError:
-        if value is None:
-            return UsageError(f"The event has no field {path}.")
-        return UsageError(f"The event's field {path} is not {what}.")
+def _head(fields: Fields, parent: str) -> Head:
+    return Head(
+        sha=fields.sha(f"{parent}.head.sha"),
+        ref=fields.text(f"{parent}.head.ref"),
+        repository=_name_of(fields, f"{parent}.head.repo"),
+        base_ref=fields.text(f"{parent}.base.ref"),
+    )
+
+
+def _name_of(fields: Fields, repository: str) -> str:
+    return fields.full_name(f"{repository}.full_name") if fields.has(repository) else ""
+
+
+_READERS: Mapping[str, Callable[[Fields], Event]] = {
+    ISSUE_COMMENT: partial(_comment, ISSUE_COMMENT, "issue"),
+    REVIEW_COMMENT: partial(_comment, REVIEW_COMMENT, "pull_request"),
+    REVIEW: _review,
+    "issues": partial(_thread, "issues", "issue"),
+    "pull_request": partial(_thread, "pull_request", "pull_request"),
+    "pull_request_target": partial(_thread, "pull_request_target", "pull_request"),
+    "workflow_dispatch": partial(_dispatch, "workflow_dispatch", "inputs"),
+    "repository_dispatch": partial(_dispatch, "repository_dispatch", "client_payload"),
+    SCHEDULE: _schedule,
+    WORKFLOW_RUN: _run,
+}

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Permission, ThreadReader
-from bot.intake.event import Account, CommentEvent
+from bot.intake.asked import Asked
+from bot.intake.payload import Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +23,30 @@ class Stranger:
     reason: str
 
 
-def identify(event: CommentEvent, threads: ThreadReader, bots: Collection[int]) -> Actor | Stranger:
-    """The account behind a comment with its tier. Asks the API once; for a bot not at all."""
-    author = event.author
-    if author is None:
-        return Stranger("The comment's author is a deleted account.")
-    if event.sender is not None and event.sender.id != author.id:
-        return Stranger(f"{event.sender.login} sent this event, but {author.login} wrote the comment.")
-    if _looks_like_bot(author) or (event.sender is not None and _looks_like_bot(event.sender)):
-        return _bot(author, bots)
-    permission = threads.permission(event.repository.name, author.login)
-    if permission.user_id != author.id:
+def identify(asked: Asked, threads: ThreadReader, bots: Collection[int]) -> Actor | Stranger:
+    """The account that is answerable for what was asked, with its tier. Asks the API once; for a bot not at all.
+
+    Where nobody asked but the policy (a schedule, a failed run) its word is the tier, and nobody is looked up.
+    """
+    asker = asked.asker
+    if asked.tier is not None:
+        return Actor(asker.login, asker.id, asked.tier) if asker else Actor(asked.tier.value, 0, asked.tier)
+    if asker is None:
+        return Stranger("Whoever asked is a deleted account.")
+    if asked.sender is not None and asked.sender.id != asker.id:
+        return Stranger(f"{asked.sender.login} sent this event, but {asker.login} wrote what asks.")
+    if _looks_like_bot(asker) or (asked.sender is not None and _looks_like_bot(asked.sender)):
+        return _bot(asker, bots)
+    permission = threads.permission(asked.repository.name, asker.login)
+    if permission.user_id != asker.id:
         return Stranger(
-            f"GitHub knows {author.login} as account {permission.user_id or 'none'}, not as {author.id}."
+            f"GitHub knows {asker.login} as account {permission.user_id or 'none'}, not as {asker.id}."
         )
     if permission.kind == "Bot":
-        return _bot(author, bots)
+        return _bot(asker, bots)
     if permission.kind != "User":
-        return Stranger(f"{author.login} is an account of type {permission.kind or 'unknown'}, not a person.")
-    return Actor(author.login, author.id, tier_of(permission))
+        return Stranger(f"{asker.login} is an account of type {permission.kind or 'unknown'}, not a person.")
+    return Actor(asker.login, asker.id, tier_of(permission))
 
 
 def tier_of(permission: Permission) -> Tier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.intake.request import Admission
+from bot.intake.admission import Admission
 from bot.policy.schema import Policy
 
 

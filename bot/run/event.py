@@ -18,7 +18,7 @@ from bot.contracts.request import Request
 from bot.github.client import connect
 from bot.github.host import CommentHost
 from bot.github.recorder import Recorder
-from bot.intake.event import CommentEvent, read_event
+from bot.intake.event import read_event
 from bot.intake.request import Ignored, Refusal, build_request, recognise
 from bot.policy.admit import admission
 from bot.policy.errors import PolicyError
@@ -66,17 +66,16 @@ class EventEnded:
 def run_event(asked: EventRun, environment: Mapping[str, str], say: Say, watch: Say) -> EventEnded:
     """Handle one event. `say` takes what would be written in a dry run, `watch` a line a tool call."""
     event = read_event(asked.name, asked.payload)
-    command = recognise(event)
-    if isinstance(command, Ignored):
-        return EventEnded(ExitCode.DONE, command.reason)
-    assert isinstance(event, CommentEvent)
+    asked_for = recognise(event)
+    if isinstance(asked_for, Ignored):
+        return EventEnded(ExitCode.DONE, asked_for.reason)
     where = read_github_environment(environment)
     token = require_token(where)
     github = connect(token, where.api_url)
-    name, default = event.repository.name, event.repository.default_branch
+    name, default = asked_for.repository.name, asked_for.repository.default_branch
     # Who may do what is the default branch's to say: a branch that the commenter names must not let them in.
     policy = _Lazy(lambda: load_policy(github.file(name, POLICY_FILE, default), POLICY_FILE))
-    place = Place(name, event.number, str(event.comment_id), event.commented_at)
+    place = Place(name, asked_for.number, str(asked_for.trigger.comment_id), asked_for.trigger.at)
     host: CommentHost = Recorder(github, say) if asked.dry_run else github
     try:
         decided = build_request(event, github, lambda: admission(policy.get()))
@@ -134,7 +133,7 @@ def _carry_out(
     try:
         with cancelled_by_signals(stop):
             ended = run_job(job, stop)
-            bundle = keep(asked.out, folder, ended.outcome, ended.verdict)
+            bundle = keep(asked.out, folder, ended)
         folder.drop_trees()
     except BaseException:
         # Whatever it is: no comment may say for ever that somebody is working on it.
@@ -142,7 +141,7 @@ def _carry_out(
         raise
     progress.end(ended.outcome)
     return EventEnded(
-        conclude.exit_code(ended.outcome.stop_reason), ended.outcome.reason, ended.outcome, bundle
+        conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status), ended.outcome.reason, ended.outcome, bundle
     )
 
 

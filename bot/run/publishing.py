@@ -10,10 +10,13 @@ from pathlib import Path
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
-from bot.contracts.threads import ThreadReader
-from bot.github.client import connect
-from bot.intake.event import COMMENT, read_event
+from bot.contracts.threads import RepositoryData
+from bot.github.client import GitHub, connect
+from bot.intake.admission import Admission
+from bot.intake.event import DispatchEvent, OtherEvent, ScheduleEvent, read_event
 from bot.intake.match import difference
+from bot.policy.admit import admission
+from bot.policy.load import POLICY_FILE, load_policy
 from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
@@ -56,12 +59,20 @@ def publish_bundle(
     return BundlePublished(bundle.outcome, published)
 
 
-def _check_request(request: Request, environment: Mapping[str, str], github: ThreadReader) -> None:
+def _check_request(request: Request, environment: Mapping[str, str], github: GitHub) -> None:
     name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
-    if name != COMMENT or not payload:
+    if not payload:
         return
-    if different := difference(request, read_event(name, Path(payload)), github):
+    event = read_event(name, Path(payload))
+    if isinstance(event, OtherEvent | ScheduleEvent | DispatchEvent):
+        return
+    if different := difference(request, event, github, lambda: _admission(event.repository, github)):
         raise PublishError(
-            f"The bundle is not for the comment that this job is about: {different} is another. "
+            f"The bundle is not for the event that this job is about: {different} is another. "
             "Somebody may have changed it on its way here; nothing was done."
         )
+
+
+def _admission(repository: RepositoryData, github: GitHub) -> Admission:
+    text = github.file(repository.name, POLICY_FILE, repository.default_branch)
+    return admission(load_policy(text, POLICY_FILE))

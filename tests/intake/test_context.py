@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.request import Thread
+from bot.contracts.request import Thread, Trigger
 from bot.contracts.threads import CommentData
 from bot.intake.context import COMMENTS_BUDGET, MAX_COMMENT, build_thread
 from bot.intake.event import CommentEvent, read_event
@@ -17,7 +17,8 @@ LATER = "2026-03-01T12:00:01Z"
 def _thread(folder: Path, comments: list[CommentData], **changes: Any) -> Thread:
     event = read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
     assert isinstance(event, CommentEvent)
-    return build_thread(event, comments)
+    trigger = Trigger(event.name, event.id, event.url, event.created_at)
+    return build_thread(event.subject, trigger, comments)
 
 
 def test_comments_before_the_trigger_are_kept_in_order(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def _refusal(folder: Path, content: bytes) -> str:
 def test_a_comment_event_is_read_from_its_payload(tmp_path: Path) -> None:
     event = _read(tmp_path, comment_payload("/agent fix it"))
     assert isinstance(event, CommentEvent)
-    assert (event.repository.name, event.number, event.comment_id) == ("acme/calc", 7, 5000)
-    assert (event.comment_body, event.body) == ("/agent fix it", "It is off by one.")
+    assert (event.repository.name, event.subject.number, event.id) == ("acme/calc", 7, 5000)
+    assert (event.body, event.subject.body) == ("/agent fix it", "It is off by one.")
 
 
 REQUIRED = [
@@ -40,6 +40,7 @@ REQUIRED = [
     "issue.number",
     "issue.title",
     "issue.html_url",
+    "issue.updated_at",
     "comment",
     "comment.id",
     "comment.created_at",
@@ -88,23 +89,23 @@ def test_a_field_of_the_wrong_kind_is_named(tmp_path: Path, path: str) -> None:
 
 
 def test_an_issue_without_a_body_has_an_empty_one(tmp_path: Path) -> None:
-    assert _read(tmp_path, comment_payload(issue__body=None)).body == ""
+    assert _read(tmp_path, comment_payload(issue__body=None)).subject.body == ""
 
 
 def test_a_comment_without_a_body_has_an_empty_one(tmp_path: Path) -> None:
-    assert _read(tmp_path, comment_payload(None)).comment_body == ""
+    assert _read(tmp_path, comment_payload(None)).body == ""
 
 
 def test_a_deleted_account_is_nobody(tmp_path: Path) -> None:
     assert _read(tmp_path, comment_payload(comment__user=None)).author is None
 
 
-def test_an_issue_by_a_deleted_account_is_by_ghost(tmp_path: Path) -> None:
-    assert _read(tmp_path, comment_payload(issue__user=None)).opened_by == "ghost"
+def test_an_issue_by_a_deleted_account_is_by_nobody(tmp_path: Path) -> None:
+    assert _read(tmp_path, comment_payload(issue__user=None)).subject.author is None
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character(tmp_path: Path) -> None:
-    assert _read(tmp_path, comment_payload("/agent " + chr(0xD800))).comment_body == "/agent " + chr(0xFFFD)
+    assert _read(tmp_path, comment_payload("/agent " + chr(0xD800))).body == "/agent " + chr(0xFFFD)
 
 
 def test_another_event_needs_no_field_at_all(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier, Trigger, Verb
 from bot.contracts.threads import Permission
 from bot.intake.event import read_event
-from bot.intake.request import Admission, Ignored, Refusal, build_request
+from bot.intake.request import BUILT, Admission, Ignored, Refusal, build_request
 from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
 
 READER = Permission("read", 583231, "User", private=True, role="read")
@@ -96,10 +96,15 @@ def test_only_a_new_comment_is_a_command(tmp_path: Path, action: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["push", "issues", "pull_request", "schedule", "no_such_event"])
-def test_another_event_is_ignored_with_a_word(tmp_path: Path, name: str) -> None:
-    assert _build(tmp_path, "/agent fix it", name=name) == Ignored(
-        f"Nothing to do: this version does not act on the event `{name}`."
+def test_a_push_is_ignored_with_a_word(tmp_path: Path) -> None:
+    assert _build(tmp_path, "/agent fix it", name="push") == Ignored(
+        "Nothing to do: a push asks for nothing; what it brings to a pull request comes by `pull_request`."
+    )
+
+
+def test_another_event_is_ignored_with_a_word(tmp_path: Path) -> None:
+    assert _build(tmp_path, "/agent fix it", name="no_such_event") == Ignored(
+        "Nothing to do: the event `no_such_event` asks for nothing."
     )
 
 
@@ -162,7 +167,7 @@ def test_a_listed_bot_is_refused_other_verbs_in_silence(tmp_path: Path) -> None:
 
 def test_a_deleted_account_is_refused_in_silence(tmp_path: Path) -> None:
     refusal = _build(tmp_path, "/agent fix it", comment__user=None)
-    assert refusal == Refusal("The comment's author is a deleted account.", said=False)
+    assert refusal == Refusal("Whoever asked is a deleted account.", said=False)
 
 
 def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
@@ -171,14 +176,16 @@ def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("verb", [verb for verb in Verb if verb is not Verb.FIX])
+@pytest.mark.parametrize("verb", [verb for verb in Verb if verb not in BUILT])
 def test_a_verb_that_is_not_built_says_so(tmp_path: Path, verb: Verb) -> None:
-    assert _build(tmp_path, f"/agent {verb}") == Refusal(
+    assert _build(tmp_path, f"/agent {verb} {'a' * 8}") == Refusal(
         f"`/agent {verb}` is not built in this version; `/agent fix <what to do>` is.", said=True
     )
 
 
 def test_a_pull_request_is_refused_with_a_word(tmp_path: Path) -> None:
     assert _build(tmp_path, "/agent fix it", issue__pull_request={"url": "x"}) == Refusal(
-        "`/agent` under a pull request is not built in this version; under an issue it is.", said=True
+        "`/agent` under a pull request is not built in this version; under an issue it is.",
+        said=True,
+        exit_code=ExitCode.USAGE,
     )

@@ -9,15 +9,16 @@ import pytest
 
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Permission
-from bot.intake.event import CommentEvent, read_event
+from bot.intake.asked import Asked, recognise
+from bot.intake.event import read_event
 from bot.intake.who import Stranger, identify, tier_of
 from tests.support.threads import WRITER, Threads, comment_payload, write_payload
 
 
-def _event(folder: Path, **changes: Any) -> CommentEvent:
-    event = read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
-    assert isinstance(event, CommentEvent)
-    return event
+def _event(folder: Path, **changes: Any) -> Asked:
+    asked = recognise(read_event("issue_comment", write_payload(folder, comment_payload(**changes))))
+    assert isinstance(asked, Asked)
+    return asked
 
 
 def _permission(
@@ -108,6 +109,4 @@ def test_a_listed_id_makes_no_bot_of_a_person(tmp_path: Path) -> None:
 
 def test_an_event_sent_by_somebody_else_than_the_author_is_refused(tmp_path: Path) -> None:
     event = _event(tmp_path, sender={"login": "mallory", "id": 666, "type": "User"})
-    assert identify(event, Threads(), ()) == Stranger(
-        "mallory sent this event, but octocat wrote the comment."
-    )
+    assert identify(event, Threads(), ()) == Stranger("mallory sent this event, but octocat wrote what asks.")

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.threads import CommentData, IssueData, Permission, RepositoryData
+from bot.contracts.errors import AgentError
+from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewThread
+from bot.contracts.threads import CommentData, IssueData, Permission, PushData, RepositoryData
 
 AT = "2026-03-01T12:00:00Z"
 OCTOCAT = {"login": "octocat", "id": 583231, "type": "User"}
@@ -26,6 +28,9 @@ def comment_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[
             "body": "It is off by one.",
             "html_url": "https://github.example/acme/calc/issues/7",
             "user": {"login": "reporter", "id": 11, "type": "User"},
+            "updated_at": AT,
+            "created_at": "2026-03-01T08:00:00Z",
+            "locked": False,
         },
         "comment": {
             "id": 5000,
@@ -43,6 +48,10 @@ def comment_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[
         },
         "sender": dict(OCTOCAT),
     }
+    return bent(payload, changes)
+
+
+def bent(payload: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     for path, value in changes.items():
         *parents, last = path.split("__")
         target = payload
@@ -74,6 +83,11 @@ class Threads:
     permission_answer: Permission = WRITER
     thread: Sequence[CommentData] = ()
     asked: list[str] = field(default_factory=list)
+    pull_answer: PullRequest | None = None
+    push_list: Sequence[PushData] | None = ()
+    review: Sequence[ReviewThread] = ()
+    failed: Sequence[FailedCheck] | AgentError = ()
+    issue_answer: IssueData | None = None
 
     def permission(self, repository: str, login: str) -> Permission:
         self.asked.append(f"permission {repository} {login}")
@@ -84,7 +98,146 @@ class Threads:
         yield from self.thread
 
     def issue(self, repository: str, number: int) -> IssueData:
-        raise AssertionError("the issue as of the trigger is in the payload")
+        assert self.issue_answer is not None, "the issue as of the trigger is in the payload"
+        self.asked.append(f"issue {repository} {number}")
+        return self.issue_answer
 
     def repository(self, repository: str) -> RepositoryData:
-        raise AssertionError("the repository is in the payload")
+        self.asked.append(f"repository {repository}")
+        return RepositoryData(repository, "main", private=False, clone_url="https://github.example/x.git")
+
+    def pull(self, repository: str, number: int) -> PullRequest:
+        self.asked.append(f"pull {repository} {number}")
+        return self.pull_answer or pull_request(number)
+
+    def pushes(self, repository: str, branch: str) -> list[PushData] | None:
+        self.asked.append(f"pushes {repository} {branch}")
+        return None if self.push_list is None else list(self.push_list)
+
+    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
+        self.asked.append(f"review_threads {repository} {number}")
+        return list(self.review)
+
+    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
+        raise AssertionError("all threads are read at once")
+
+    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
+        self.asked.append(f"failed_checks {repository} {sha}")
+        if isinstance(self.failed, AgentError):
+            raise self.failed
+        return list(self.failed)
+
+
+HEAD = "a" * 40
+
+
+def pull_request(number: int = 7, **changes: Any) -> PullRequest:
+    """Of the branch `fix` of `acme/calc`, open, last changed at the trigger."""
+    values: dict[str, Any] = {
+        "number": number,
+        "state": PullState.OPEN,
+        "draft": False,
+        "locked": False,
+        "author": "reporter",
+        "author_id": 11,
+        "head_sha": HEAD,
+        "head_ref": "fix",
+        "head_repository": "acme/calc",
+        "base_ref": "main",
+        "base_sha": "b" * 40,
+        "changed_files": 3,
+        "updated_at": AT,
+    }
+    return PullRequest(**{**values, **changes})
+
+
+def pull_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
+    """A `pull_request` payload; the same pull request as `pull_request()`'s."""
+    payload: dict[str, Any] = {
+        "action": action,
+        "pull_request": {
+            "number": 7,
+            "title": "Mend the sum",
+            "body": "It was off by one.",
+            "html_url": "https://github.example/acme/calc/pull/7",
+            "user": {"login": "reporter", "id": 11, "type": "User"},
+            "created_at": "2026-03-01T08:00:00Z",
+            "updated_at": AT,
+            "locked": False,
+            "draft": False,
+            "head": {"sha": HEAD, "ref": "fix", "repo": {"full_name": "acme/calc"}},
+            "base": {"sha": "b" * 40, "ref": "main"},
+        },
+        "repository": comment_payload()["repository"],
+        "sender": dict(OCTOCAT),
+    }
+    return bent(payload, changes)
+
+
+def review_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[str, Any]:
+    payload = pull_payload("submitted")
+    payload["review"] = {
+        "id": 6000,
+        "html_url": "https://github.example/acme/calc/pull/7#pullrequestreview-6000",
+        "body": body,
+        "submitted_at": AT,
+        "user": dict(OCTOCAT),
+    }
+    return bent(payload, changes)
+
+
+def review_comment_payload(body: str | None = "/agent fix this", **changes: Any) -> dict[str, Any]:
+    payload = pull_payload("created")
+    payload["comment"] = {
+        "id": 5000,
+        "html_url": "https://github.example/acme/calc/pull/7#discussion_r5000",
+        "body": body,
+        "created_at": AT,
+        "user": dict(OCTOCAT),
+        "path": "calc/sum.py",
+        "line": 12,
+        "start_line": 10,
+        "side": "RIGHT",
+        "diff_hunk": "@@ -9,3 +9,4 @@\n def add(a, b):\n+    return a - b",
+        "in_reply_to_id": 4000,
+    }
+    return bent(payload, changes)
+
+
+def on_pull(body: str | None = "/agent fix it", **changes: Any) -> dict[str, Any]:
+    """An `issue_comment` payload under a pull request."""
+    payload = comment_payload(body)
+    payload["issue"]["pull_request"] = {"url": "https://api.github.example/repos/acme/calc/pulls/7"}
+    payload["issue"]["html_url"] = "https://github.example/acme/calc/pull/7"
+    return bent(payload, changes)
+
+
+def issue_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
+    payload = comment_payload()
+    del payload["comment"]
+    payload["action"] = action
+    return bent(payload, changes)
+
+
+def run_payload(**changes: Any) -> dict[str, Any]:
+    """A `workflow_run` payload: CI failed on the pull request of `pull_request()`."""
+    payload: dict[str, Any] = {
+        "action": "completed",
+        "workflow_run": {
+            "id": 77,
+            "name": "CI",
+            "event": "pull_request",
+            "status": "completed",
+            "conclusion": "failure",
+            "head_sha": HEAD,
+            "head_branch": "fix",
+            "head_repository": {"full_name": "acme/calc"},
+            "pull_requests": [{"number": 7}],
+            "html_url": "https://github.example/acme/calc/actions/runs/77",
+            "updated_at": AT,
+            "actor": dict(OCTOCAT),
+        },
+        "repository": comment_payload()["repository"],
+        "sender": dict(OCTOCAT),
+    }
+    return bent(payload, changes)

@@ -1,0 +1,33 @@
+"""The snapshot rule: what stood there when somebody asked counts, and nothing written or edited later."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from bot.contracts.request import Trigger
+
+
+class When(Enum):
+    BEFORE = auto()
+    ASKED = auto()
+    AFTER = auto()
+    EDITED = auto()
+
+
+def when(trigger: Trigger, kind: str, comment_id: int, created_at: str, updated_at: str) -> When:
+    """Where a comment stands in time. `kind` is the event by which GitHub tells of comments of its kind.
+
+    Times are to the second. Within the trigger's own second ids tell the order of comments of one kind; a comment
+    of another kind counts as later, and so does an edit. Where no comment asked, the trigger's time is the thread's
+    last change before it, which a comment of that second is.
+    """
+    same = trigger.comment_id > 0 and trigger.event == kind
+    if same and comment_id == trigger.comment_id:
+        return When.ASKED
+    if created_at > trigger.at:
+        return When.AFTER
+    if created_at == trigger.at and trigger.comment_id and not (same and comment_id < trigger.comment_id):
+        return When.AFTER
+    if updated_at != created_at and updated_at >= trigger.at:
+        return When.EDITED
+    return When.BEFORE
