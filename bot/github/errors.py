@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from bot.contracts.errors import AgentError, ExitCode
@@ -12,6 +14,13 @@ OPENING_FORBIDDEN = "not permitted to create or approve pull requests"
 ACTIONS_SETTING = "Allow GitHub Actions to create and approve pull requests"
 
 _MESSAGE_LIMIT = 300
+_CODES = {
+    "missing": "does not exist",
+    "missing_field": "is missing",
+    "invalid": "is not valid",
+    "already_exists": "exists already",
+    "unprocessable": "cannot be used",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +70,19 @@ class GitHubError(AgentError):
         return any(words.lower() in text.lower() for text in (self.failure.message, *self.failure.reasons))
 
 
-def failure_from(status: int, data: object, headers: Mapping[str, str] | None) -> Failure:
-    """From an answer's parts as PyGithub's exceptions carry them. Any shape of `data` is tolerated."""
+def failure_from(
+    status: int, data: object, headers: Mapping[str, str] | None, now: float | None = None
+) -> Failure:
+    """From an answer's parts. Any shape of `data` is tolerated. `now` is in seconds since the epoch."""
     body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     lowered = {key.lower(): value for key, value in (headers or {}).items()}
     listed = body.get("errors")
+    reasons = listed if isinstance(listed, list) else [listed] if isinstance(listed, str) else []
     return Failure(
         status=status,
         message=_clean(body.get("message") or (data if isinstance(data, str) else "")),
-        reasons=tuple(_reason(one) for one in listed[:5]) if isinstance(listed, list) else (),
-        retry_after=_number(lowered.get("retry-after")),
+        reasons=tuple(dict.fromkeys(_reason(one) for one in reasons[:5])),
+        retry_after=_seconds(lowered, time.time() if now is None else now),
         reset_at=_number(lowered.get("x-ratelimit-reset")),
         out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
     )
@@ -83,7 +95,7 @@ def sentence(failure: Failure, doing: str) -> str:
         said = f"{said}: {'; '.join(failure.reasons)}"
     if failure.rate_limited:
         return f"GitHub's rate limit stopped us while {doing} ({failure.status}: {said}); try again later."
-    match failure.status:
+    match status := failure.status:
         case 0:
             return f"GitHub did not answer while {doing} ({said})."
         case 401:
@@ -94,23 +106,49 @@ def sentence(failure: Failure, doing: str) -> str:
             return (
                 f"GitHub found nothing while {doing} (404): it does not exist, or the token may not see it."
             )
+        case 301 | 302 | 307 | 308:
+            return f"GitHub has moved what was asked for while {doing} ({status}: {said}): use its new name."
+        case 409:
+            return f"GitHub could not do it as things stand while {doing} (409: {said})."
+        case 410:
+            return f"GitHub has it no more while {doing} (410: {said})."
         case 422:
             return f"GitHub did not take the request while {doing} (422: {said})."
-        case status:
+        case _:
             return f"GitHub answered {status} while {doing} ({said})."
 
 
 def _reason(error: object) -> str:
-    if isinstance(error, Mapping):
-        if error.get("message"):
-            return _clean(error["message"])
-        return _clean(" ".join(str(error[key]) for key in ("resource", "field", "code") if error.get(key)))
-    return _clean(error)
+    """One entry of `errors`: a sentence, or an object whose `code` stands for one."""
+    if not isinstance(error, Mapping):
+        return _clean(error)
+    if error.get("message"):
+        return _clean(error["message"])
+    code = str(error.get("code") or "")
+    about = " ".join(str(error[key]) for key in ("resource", "field") if error.get(key))
+    return _clean(f"{about} {_CODES.get(code, code)}")
 
 
 def _clean(text: object) -> str:
     line = " ".join(str(text).split())
     return "".join(c for c in line if c.isprintable())[:_MESSAGE_LIMIT].rstrip(".")
+
+
+def _seconds(headers: Mapping[str, str], now: float) -> float | None:
+    """`Retry-After`: seconds, or a date, which is by GitHub's clock and so set against the answer's own `Date`."""
+    text = headers.get("retry-after")
+    number = _number(text)
+    if text is None or number is not None:
+        return number
+    moment, sent = _epoch(text), _epoch(headers.get("date", ""))
+    return None if moment is None else max(moment - (now if sent is None else sent), 0.0)
+
+
+def _epoch(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        return None
 
 
 def _number(text: object) -> float | None:

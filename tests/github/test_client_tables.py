@@ -49,13 +49,15 @@ def test_all_pages_are_read(web: responses.RequestsMock, client: Client) -> None
     for page, size in ((1, 100), (2, 100), (3, 51)):
         query = {"per_page": "100"} | ({"page": str(page)} if page > 1 else {})
         rows = [comment(page * 1000 + n) for n in range(size)]
-        web.get(COMMENTS, json=rows, match=[responses.matchers.query_param_matcher(query)])
+        headers = {"Link": _next(page + 1)} if page < 3 else {}
+        matching = [responses.matchers.query_param_matcher(query)]
+        web.get(COMMENTS, json=rows, headers=headers, match=matching)
     assert len(list(client.github.comments("octo/hello", 7))) == 251
     assert len(web.calls) == 3
 
 
 def test_a_failing_page_is_repeated_alone(web: responses.RequestsMock, client: Client) -> None:
-    web.get(COMMENTS, json=[comment(n) for n in range(100)])
+    web.get(COMMENTS, json=[comment(n) for n in range(100)], headers={"Link": _next(2)})
     web.get(COMMENTS, status=502, json={"message": "Server Error"})
     web.get(COMMENTS, json=[comment(100)])
     assert [c.id for c in client.github.comments("octo/hello", 7)] == list(range(101))
@@ -142,12 +144,12 @@ def test_an_answer_that_is_not_json_is_a_sentence(web: responses.RequestsMock, c
             422,
             {
                 "message": "Validation Failed",
-                "errors": [{"resource": "Issue", "field": "body", "code": "missing"}],
+                "errors": [{"resource": "Issue", "field": "body", "code": "missing_field"}],
             },
-            "Validation Failed: Issue body missing",
+            "Validation Failed: Issue body is missing",
         ),
         (422, {"message": "Validation Failed", "errors": ["plain words"]}, "plain words"),
-        (410, {"message": "This issue was deleted"}, "answered 410"),
+        (410, {"message": "This issue was deleted"}, "has it no more"),
     ],
 )
 def test_refusals_are_one_sentence(
@@ -237,6 +239,12 @@ def test_the_token_is_sent_and_nothing_sleeps_between_requests(
     client.github.repository("octo/hello")
     assert web.calls[0].request.headers["Authorization"] == "token secret-token-value"
     assert client.slept == []
+
+
+def _next(page: int) -> str:
+    """As GitHub writes it: without the port that PyGithub writes out, and other pages beside it."""
+    base = f"{COMMENTS.replace(':443', '')}?per_page=100&page="
+    return f'<{base}{page}>; rel="next", <{base}9>; rel="last"'
 
 
 def _repository(private: bool = False) -> dict[str, Any]:

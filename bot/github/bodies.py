@@ -1,0 +1,62 @@
+"""Texts as long as GitHub takes them: cut with a word, and still whole as Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from bot.contracts.threads import OWN_MARKER
+
+# GitHub counts characters (code points), not bytes: "body is too long (maximum is 65536 characters)".
+BODY_LIMIT = 65_536
+TITLE_LIMIT = 256
+NOTE = "*Cut here: GitHub takes no more than 65,536 characters. The whole is in the run's report.*"
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def fit(body: str, limit: int = BODY_LIMIT) -> str:
+    """`body`, cut at a line where it is too long. A mark of ours on the last line stays on the last line."""
+    if len(body) <= limit:
+        return body
+    text, mark = _without_mark(body)
+    tail = f"\n\n{NOTE}\n" + (f"\n{mark}\n" if mark else "")
+    room = limit - len(tail)
+    while True:
+        cut = _at_line(text[: max(room, 0)])
+        closing = _closing(cut)
+        if len(cut) + len(closing) + len(tail) <= limit or not cut:
+            return f"{cut}{closing}{tail}"
+        room -= len(closing)
+
+
+def fit_title(title: str) -> str:
+    """One line of at most 256 characters."""
+    line = " ".join(title.split())
+    return line if len(line) <= TITLE_LIMIT else f"{line[: TITLE_LIMIT - 1].rstrip()}…"
+
+
+def _without_mark(body: str) -> tuple[str, str]:
+    text, _, last = body.rstrip().rpartition("\n")
+    return (text, last) if last.startswith(OWN_MARKER) else (body, "")
+
+
+def _at_line(text: str) -> str:
+    """Back to the last line's end, unless that would lose more than a tenth: a text may be one line."""
+    end = text.rfind("\n")
+    return (text[:end] if end > len(text) * 9 // 10 else text).rstrip()
+
+
+def _closing(text: str) -> str:
+    """What ends the code block and the folds that are open at the end of `text`."""
+    fence = ""
+    folds = 0
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            if found and found.group(1).startswith(fence) and not line[found.end() :].strip():
+                fence = ""
+        elif found:
+            fence = found.group(1)
+        else:
+            folds += line.count("<details") - line.count("</details>")
+    return (f"\n{fence}" if fence else "") + "\n\n</details>" * max(folds, 0)

@@ -1,0 +1,171 @@
+"""Checks of a commit: what failed, with what was said about it, and check runs of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
+from bot.github.bodies import fit
+from bot.github.border import nothing, with_query
+from bot.github.downloads import Download, Downloads
+from bot.github.errors import GitHubError
+from bot.github.job_logs import StepTimes, failed_steps
+from bot.github.values import CheckRunData
+
+FAILED = ("failure", "timed_out", "startup_failure", "action_required")
+# Annotations that are read of one check run, and that GitHub takes in one request.
+ANNOTATIONS = 50
+# Failed checks whose annotations and logs are read: a matrix of thirty that fails says the same thirty times.
+DETAILED = 3
+# Bytes that are read of a log: of its end, where it is longer.
+LOG_LIMIT = 32 << 20
+_SUMMARY_SHOWN = 4_000
+_SUMMARY_LIMIT = 65_535
+_MESSAGE_LIMIT = 16_000
+
+_JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
+
+
+class Checks(Downloads):
+    """Names, summaries, annotations and logs are text by strangers."""
+
+    def check_runs(self, repository: str, sha: str) -> Iterator[CheckRunData]:
+        """The latest run of each check on the commit `sha`."""
+        path = f"/repos/{repository}/commits/{sha}/check-runs"
+        return self._all(f"reading the checks of {sha[:12]} in {repository}", path, _check_run, "check_runs")
+
+    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
+        """What failed on `sha`: all by name, the first three with annotations and, of Actions' jobs, their logs.
+
+        One request, and at most three more for each of these three.
+        """
+        failed = [run for run in self.check_runs(repository, sha) if run.conclusion in FAILED]
+        return [self._failed(repository, run, index < DETAILED) for index, run in enumerate(failed)]
+
+    def _failed(self, repository: str, run: CheckRunData, detailed: bool) -> FailedCheck:
+        return FailedCheck(
+            name=run.name,
+            conclusion=run.conclusion,
+            url=run.url,
+            summary=run.summary[:_SUMMARY_SHOWN],
+            annotations=self._annotations(repository, run) if detailed and run.annotations else (),
+            steps=self._steps(repository, run.job_id) if detailed and run.job_id else (),
+        )
+
+    def _annotations(self, repository: str, run: CheckRunData) -> tuple[Annotation, ...]:
+        path = f"/repos/{repository}/check-runs/{run.id}/annotations"
+        doing = f"reading the annotations of check run {run.id} of {repository}"
+        return self._one(
+            doing, with_query(path, per_page=str(ANNOTATIONS)), lambda rows: tuple(map(_annotation, rows))
+        )
+
+    def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
+        """A log that may not be read, or is gone, leaves its sentence in the log's place."""
+        doing = f"reading the log of job {job_id} of {repository}"
+        path = f"/repos/{repository}/actions/jobs/{job_id}"
+        times: tuple[StepTimes, ...] = ()
+        try:
+            times = self._one(doing, path, _failed_times)
+            return self._log(doing, f"{path}/logs", times) if times else ()
+        except GitHubError as error:
+            return tuple(FailedStep(step.name, str(error)) for step in times) or (FailedStep("", str(error)),)
+
+    def _log(self, doing: str, path: str, times: tuple[StepTimes, ...]) -> tuple[FailedStep, ...]:
+        with self._download(doing, path) as download:
+            size = download.size or 0
+            if size <= LOG_LIMIT:
+                return failed_steps(_first(download, LOG_LIMIT), times)
+        with self._download(doing, path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
+            return failed_steps(_first(download, LOG_LIMIT), times)
+
+    def create_check_run(
+        self,
+        repository: str,
+        *,
+        name: str,
+        head_sha: str,
+        conclusion: str,
+        title: str,
+        summary: str,
+        annotations: Sequence[Annotation],
+    ) -> int:
+        """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
+        first, *further = [
+            annotations[i : i + ANNOTATIONS] for i in range(0, len(annotations), ANNOTATIONS)
+        ] or [()]
+        path = f"/repos/{repository}/check-runs"
+        doing = f"reporting the check {name} of {head_sha[:12]} in {repository}"
+        fields = {"name": name, "head_sha": head_sha, "status": "completed", "conclusion": conclusion}
+        output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
+        body = fields | {"output": _output(output, first)}
+        check_run: int = self._send(doing, "POST", path, body, lambda data: int(data["id"]), safe=False)
+        for batch in further:
+            # Annotations of an update are added to those that are there, so a repeated one would double them.
+            update = {"output": _output(output, batch)}
+            self._send(doing, "PATCH", f"{path}/{check_run}", update, nothing, safe=False)
+        return check_run
+
+
+def _first(download: Download, limit: int) -> Iterator[bytes]:
+    left = limit
+    for piece in download.pieces():
+        yield piece[:left]
+        left -= len(piece)
+        if left <= 0:
+            return
+
+
+def _check_run(data: Any) -> CheckRunData:
+    output = data.get("output") or {}
+    job = _JOB.search(str(data.get("details_url") or ""))
+    is_actions = (data.get("app") or {}).get("slug") == "github-actions"
+    said = [str(output.get(part) or "").strip() for part in ("title", "summary")]
+    return CheckRunData(
+        id=int(data["id"]),
+        name=str(data["name"]),
+        status=str(data["status"]),
+        conclusion=str(data.get("conclusion") or ""),
+        url=str(data.get("html_url") or ""),
+        summary="\n\n".join(part for part in said if part),
+        annotations=int(output.get("annotations_count") or 0),
+        # The job of a check run by Actions has its id; the address says so too.
+        job_id=(int(job.group(1)) if job else int(data["id"])) if is_actions else 0,
+    )
+
+
+def _annotation(data: Any) -> Annotation:
+    title, message = str(data.get("title") or "").strip(), str(data.get("message") or "").strip()
+    return Annotation(
+        path=str(data["path"]),
+        line=int(data.get("start_line") or 0),
+        level=str(data.get("annotation_level") or ""),
+        message=f"{title}: {message}" if title else message,
+    )
+
+
+def _failed_times(data: Any) -> tuple[StepTimes, ...]:
+    """The failed steps of a job; of one that was cut off, the step that was cut off."""
+    steps = [step for step in data.get("steps") or () if step.get("started_at") and step.get("completed_at")]
+    found = [step for step in steps if step.get("conclusion") in FAILED]
+    cut = [step for step in steps if step.get("conclusion") == "cancelled"]
+    return tuple(
+        StepTimes(str(step["name"]), str(step["started_at"]), str(step["completed_at"]))
+        for step in found or cut
+    )
+
+
+def _output(output: dict[str, str], annotations: Sequence[Annotation]) -> dict[str, object]:
+    return output | {
+        "annotations": [
+            {
+                "path": one.path,
+                "start_line": max(one.line, 1),
+                "end_line": max(one.line, 1),
+                "annotation_level": one.level,
+                "message": fit(one.message, _MESSAGE_LIMIT),
+            }
+            for one in annotations
+        ]
+    }

@@ -1,0 +1,127 @@
+"""Downloads: an address of the API that redirects to a signed one on another host, read in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from bot.github.border import ApiCall, Border
+from bot.github.errors import Failure, GitHubError, failure_from, sentence
+from bot.github.retry import wait_before_retry
+
+if TYPE_CHECKING:
+    import requests
+
+_TIMEOUT = 30
+_PIECE = 1 << 16
+_REDIRECTS = 5
+
+
+class Downloads(Border):
+    """PyGithub would hold the whole answer in memory, so the bytes come by `requests` itself.
+
+    The token goes to the API and nowhere else: the address behind the redirect carries its own signature.
+    """
+
+    @contextmanager
+    def _download(self, doing: str, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
+        import requests
+
+        with requests.Session() as session:
+            # No `.netrc`, whose password would go to the other host. Proxies are the environment's still.
+            session.auth = lambda request: request
+            response = self._begin(session, doing, path, headers or {})
+            with response:
+                yield Download(response, doing)
+
+    def _begin(
+        self, session: requests.Session, doing: str, path: str, headers: dict[str, str]
+    ) -> requests.Response:
+        for attempt in count(1):
+            response = self._once_followed(session, path, headers)
+            if not isinstance(response, Failure):
+                return response
+            wait = wait_before_retry(response, attempt, self._pace.now(), safe=True)
+            if wait is None:
+                raise GitHubError(sentence(response, doing), response)
+            self._pace.sleep(wait)
+        raise AssertionError("unreachable")
+
+    def _once_followed(
+        self, session: requests.Session, path: str, headers: dict[str, str]
+    ) -> requests.Response | Failure:
+        import requests
+
+        url = f"{self._hub.requester.base_url.rstrip('/')}{path}"
+        sent = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
+        auth = self._hub.requester.auth
+        if auth is not None:
+            auth.authentication(sent)
+        asked = self._hub.requester.base_url
+        for hop in range(_REDIRECTS):
+            try:
+                response = session.get(
+                    url, headers=sent, timeout=_TIMEOUT, stream=True, allow_redirects=False
+                )
+            except requests.RequestException as error:
+                self._count(hop, path, 0)
+                return Failure(0, type(error).__name__)
+            self._count(hop, path, response.status_code)
+            location = response.headers.get("location", "")
+            if response.status_code in (301, 302, 303, 307, 308) and location:
+                response.close()
+                url = urljoin(url, location)
+                if urlsplit(url).scheme != urlsplit(asked).scheme:
+                    return Failure(301, "a redirect to another scheme")
+                # What was asked for in the encoding it has: its length is that of the bytes then.
+                sent = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
+                continue
+            if response.status_code >= 300:
+                with response:
+                    said = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
+                return failure_from(
+                    response.status_code, _message(said), dict(response.headers), self._pace.now()
+                )
+            return response
+        return Failure(301, "too many redirects")
+
+    def _count(self, hop: int, path: str, status: int) -> None:
+        if hop == 0:
+            self.calls.append(ApiCall("GET", path, status))
+
+
+class Download:
+    """Bytes that are still coming."""
+
+    def __init__(self, response: requests.Response, doing: str) -> None:
+        self._response = response
+        self._doing = doing
+        self.partial = response.status_code == 206
+
+    @property
+    def size(self) -> int | None:
+        """In bytes, as the server announces it; `None` where it does not."""
+        length = self._response.headers.get("content-length", "")
+        return int(length) if length.isdigit() else None
+
+    def pieces(self) -> Iterator[bytes]:
+        """Raises `GitHubError` when the connection breaks off."""
+        import requests
+
+        try:
+            yield from self._response.iter_content(_PIECE)
+        except requests.RequestException as error:
+            failure = Failure(0, type(error).__name__)
+            raise GitHubError(sentence(failure, self._doing), failure) from None
+
+
+def _message(text: str) -> object:
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
