@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.forge.graphql import endpoint
 from bot.forge.operations import (
     comments,
     contents,
@@ -20,6 +21,7 @@ from bot.forge.router import Route
 
 # Comments and reactions first: `issues/comments/...` must not be taken for an issue's number, nor `pulls/comments`.
 ROUTES: tuple[Route, ...] = (
+    *endpoint.ROUTES,
     *users.ROUTES,
     *reactions.ROUTES,
     *comments.ROUTES,

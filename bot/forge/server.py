@@ -27,6 +27,7 @@ from bot.forge.smart_http import GitRequest
 from bot.forge.state import State
 
 _API = "/api/v3"
+_GRAPHQL = "/api/graphql"
 _SPOOL = 1 << 20
 
 # The path and the query of a page for people, and who looks: HTML, or an `ApiError`.
@@ -150,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def _is_api(self) -> bool:
-        return self._path.startswith(f"{_API}/") or self._path == _API
+        return self._path.startswith(f"{_API}/") or self._path in (_API, _GRAPHQL)
 
     def _api(self, query: Mapping[str, str], headers: Mapping[str, str], body: IO[bytes]) -> Reply:
         path = self._path.removeprefix(_API)

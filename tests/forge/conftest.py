@@ -21,6 +21,7 @@ from github import Auth, Github, GithubException
 from github.Repository import Repository
 
 from bot.forge import Forge
+from tests.forge import graphql
 from tests.support import openapi
 
 REPO = "acme/lib"
@@ -45,6 +46,7 @@ def forge(tmp_path: Path) -> Iterator[Forge]:
         yield forge
         if shutil.which("npm"):
             assert [str(finding) for finding in openapi.findings(forge.requests)] == []
+            assert graphql.findings(forge.requests) == []
 
 
 @pytest.fixture
