@@ -28,15 +28,16 @@ class Signature:
     email: str
 
 
-def branch_name(thread_number: int | None, title: str) -> str:
-    """`agent/issue-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only."""
+def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool = False) -> str:
+    """`agent/issue-N-slug`, `agent/pr-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     if len(slug) > _LONGEST_SLUG:
         # Cut at a word where one ends not too early.
         cut = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
         slug = cut if len(cut) >= _LONGEST_SLUG // 2 else slug[:_LONGEST_SLUG].rstrip("-")
-    parts = [f"issue-{thread_number}" if thread_number is not None else "", slug]
+    kind = "pr" if on_pull_request else "issue"
+    parts = [f"{kind}-{thread_number}" if thread_number is not None else "", slug]
     return f"{_PREFIX}/{'-'.join(part for part in parts if part) or 'change'}"
 
 

@@ -60,9 +60,9 @@ def branch_ref(name: str) -> str:
 
 
 def _fetch_tips(git: Git, url: str, token: str, head: PullHead, base_ref: str, depth: list[str]) -> str:
-    base = f"{branch_ref(base_ref)}:{_POLICY}"
+    base = f"+{branch_ref(base_ref)}:{_POLICY}"
     try:
-        refs = [f"refs/pull/{head.number}/head:{_HEAD}", base]
+        refs = [f"+refs/pull/{head.number}/head:{_HEAD}", base]
         remote.fetch(git.git_dir, url, refs, token, depth)
     except MissingRevisionError:
         # One of the two is not there; a pull request's ref comes a moment after the pull request.
@@ -89,7 +89,7 @@ def _fetch_merge_base(git: Git, url: str, token: str, head: str, policy: str) ->
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if found and found not in (head, policy):
-        remote.fetch(git.git_dir, url, [f"{found}:{_MERGE_BASE}"], token, ["--depth=1", "--no-tags"])
+        remote.fetch(git.git_dir, url, [f"+{found}:{_MERGE_BASE}"], token, ["--depth=1", "--no-tags"])
     return found
 
 

@@ -106,11 +106,15 @@ def render_body(
     keyword: str = "Fixes",
     links: Links = NO_LINKS,
     template: str = "",
+    closing: bool = True,
 ) -> str:
-    """The body, without its hidden mark. `template` is the repository's own one, or empty."""
-    body = ""
+    """The body, without its hidden mark. `template` is the repository's own one, or empty.
+
+    Without `closing` the thread is not named: it is the one that this stands in.
+    """
+    body, line = "", closing_line(outcome, keyword) if closing else ""
     for room in _ROOMS:
-        parts = _render_parts(_view(outcome, files, withheld, links, room), closing_line(outcome, keyword))
+        parts = _render_parts(_view(outcome, files, withheld, links, room), line)
         body = fill_template(template, parts, room) if template.strip() else parts.joined()
         if len(body) <= LIMIT:
             return body

@@ -19,12 +19,14 @@ _MOST_BRANCHES = 100
 class OwnPull:
     """An open pull request of ours for this thread. `recorded` is the commit that its mark names.
 
-    `untouched` says that every commit on its branch is by us.
+    `untouched` says that the one commit on its branch is ours; `followed` that the commit at hand is on the branch,
+    with later ones on top of it.
     """
 
     pull: PullData
     recorded: str
     untouched: bool
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,9 @@ def choose_target(
     Raises `PublishError` when all are taken.
     """
     for ours in own:
-        if heads.get(ours.pull.head_branch) == commit == ours.recorded:
-            return Target(ours.pull.head_branch, commit, ours.pull, done=True)
+        tip = heads.get(ours.pull.head_branch, "")
+        if tip == commit == ours.recorded or ours.followed:
+            return Target(ours.pull.head_branch, tip, ours.pull, done=True)
     for ours in own:
         if ours.untouched:
             return Target(ours.pull.head_branch, heads[ours.pull.head_branch], ours.pull)

@@ -1,18 +1,19 @@
 """The repository on the server, over git: which branches it has, one commit from it, and the one push.
 
-`push` is the only place that writes a ref. It takes names under `agent/` and no other, and says what the ref
-must hold at that moment, so that nothing anybody else pushed is ever overwritten.
+Two methods write a ref. `push` takes names under `agent/` and no other; `push_onto` puts one commit on top of what
+a branch holds. Both say what the ref must hold at that moment, so that nothing anybody pushed is ever overwritten.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bot.checkout import remote as transport
-from bot.checkout.git import last_line
+from bot.checkout.git import Git, last_line
+from bot.checkout.pull import branch_ref
 from bot.contracts.errors import PublishError
 
 PREFIX = "agent/"
@@ -66,6 +67,24 @@ class Remote:
         """
         if not _OURS.fullmatch(branch) or branch in never:
             raise PublishError(f"{branch!r} is not a branch of the bot's own, so nothing was pushed to it.")
+        self._set(sha, branch, expected)
+
+    def push_onto(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
+        """Put the one commit `sha` on a pull request's head, whose tip is `expected` and its parent: fast-forward.
+
+        Raises as `push` does.
+        """
+        parents = Git(self.git_dir).run("rev-parse", f"{sha}^@").decode().split()
+        if parents != [expected] or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
+            raise PublishError(f"{branch!r} is no head that may be pushed to, so nothing was pushed to it.")
+        self._set(sha, branch, expected)
+
+    def of(self, repository: str, other: str) -> Remote:
+        """`other` on the same server, where this is `repository`."""
+        server = self.url.removesuffix("/").removesuffix(".git").removesuffix(f"/{repository}")
+        return replace(self, url=f"{server}/{other}.git")
+
+    def _set(self, sha: str, branch: str, expected: str) -> None:
         ref = f"{_HEADS}{branch}"
         arguments = ["push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{expected}"]
         self._drive(f"pushing {branch}", [*arguments, "--end-of-options", self.url, f"{sha}:{ref}"])

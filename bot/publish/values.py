@@ -23,6 +23,8 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 _URL = re.compile(r"(?:https?://[^\s<>\"'`\\()\[\]]{1,2000})?")
 _REF = re.compile(r"(?!-)[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
+# Somebody's own branch may begin with a hyphen; it is never the beginning of an argument.
+_HEAD_REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
 _TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 _Rule = tuple[str, str, object]
@@ -114,7 +116,7 @@ def _pull_rules(pull: PullRequest) -> tuple[_Rule, ...]:
         ("request.pull.author_id", "negative", pull.author_id >= 0),
         ("request.pull.head_sha", "not a full object name", _SHA.fullmatch(pull.head_sha)),
         ("request.pull.base_sha", "not a full object name", _SHA.fullmatch(pull.base_sha)),
-        ("request.pull.head_ref", "not a branch name", _REF.fullmatch(pull.head_ref)),
+        ("request.pull.head_ref", "not a branch name", _HEAD_REF.fullmatch(pull.head_ref)),
         ("request.pull.base_ref", "not a branch name", _REF.fullmatch(pull.base_ref)),
         ("request.pull.head_repository", "not owner/name", _is_repository(pull.head_repository)),
     )

@@ -68,6 +68,26 @@ class World:
         write_bundle(folder, outcome, patch, b"", "Round totals once, at the end\n\nSummed exactly.\n")
         return read_bundle(folder)
 
+    def open(self, head: str, login: str = "ann", base: str = "main") -> int:
+        """A person's pull request; `head` is a branch here, or `owner:branch` of a fork."""
+        host = self.github(self.forge.token(login))
+        return host.open_pull(REPO, title="Theirs", body="", head=head, base=base, draft=False).number
+
+    def on_pull(self, number: int, **fields: Any) -> Outcome:
+        """The outcome of a run on the head that this pull request has now."""
+        pull = self.github().pull(REPO, number)
+        self.base_sha = pull.head_sha
+        url = f"{self.forge.url}/{REPO}/pull/{number}"
+        comment_id, _ = self.forge.comment(REPO, number, "ann", "/agent fix the rounding")
+        request = replace(
+            self.outcome().request,
+            base_ref=pull.base_ref,
+            pull=pull,
+            thread=Thread(number, "Theirs", "", "ann", url, is_pull_request=True),
+            trigger=Trigger("issue_comment", comment_id, url, "2026-01-02T03:04:05Z"),
+        )
+        return self.outcome(request=replace(request, **fields))
+
     def patch(self, changes: Mapping[str, str]) -> bytes:
         """What git says of `changes` against the base commit."""
         git_dir = self.room("git")
@@ -106,13 +126,16 @@ class World:
     def pulls(self) -> list[dict[str, Any]]:
         return list(self.api("/pulls?state=all"))
 
-    def comments(self) -> list[str]:
-        return [comment["body"] for comment in self.api(f"/issues/{self.issue}/comments")]
+    def comments(self, number: int = 0) -> list[str]:
+        return [comment["body"] for comment in self.api(f"/issues/{number or self.issue}/comments")]
 
-    def branches(self) -> dict[str, str]:
-        git = Git(self.forge.git_folder(REPO))
+    def branches(self, repo: str = REPO) -> dict[str, str]:
+        git = Git(self.forge.git_folder(repo))
         listing = git.run("for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads").decode()
-        return dict(line.split() for line in listing.splitlines())
+        return dict(line.rsplit(" ", 1) for line in listing.splitlines())
+
+    def show(self, sha: str, path: str) -> str:
+        return Git(self.forge.git_folder(REPO)).run("cat-file", "blob", f"{sha}:{path}").decode()
 
     def commit(self, sha: str) -> str:
         return Git(self.forge.git_folder(REPO)).run("cat-file", "commit", sha).decode()
@@ -122,7 +145,9 @@ class World:
         return [
             f"{exchange.method} {exchange.path}"
             for exchange in self.forge.requests
-            if exchange.method not in ("GET", "HEAD") and "git-upload-pack" not in exchange.path
+            if exchange.method not in ("GET", "HEAD")
+            and "git-upload-pack" not in exchange.path
+            and not exchange.path.endswith("/graphql")
         ]
 
 

@@ -198,7 +198,7 @@ def test_an_outcome_of_a_pull_request_is_read_back(folder: Path) -> None:
 
 WRONG_REQUESTS: dict[str, Callable[[dict[str, Any]], object]] = {
     "a head that is an option": lambda r: r["pull"].update(head_sha="--upload-pack=x"),
-    "a head's branch that is an option": lambda r: r["pull"].update(head_ref="--all"),
+    "a head's branch that is a pattern": lambda r: r["pull"].update(head_ref="m?in"),
     "a head's repository upwards": lambda r: r["pull"].update(head_repository="a/.."),
     "a pull request without a number": lambda r: r["pull"].update(number=0),
     "an unknown state": lambda r: r["pull"].update(state="draft"),

@@ -151,7 +151,7 @@ def test_a_commit_by_a_person_is_never_overwritten(world: World) -> None:
     assert world.branches()[BRANCH] == theirs
     assert second.branch == f"{BRANCH}-2"
     assert second.pr_number != first.pr_number
-    assert f"Others have committed to #{first.pr_number}" in world.pulls()[0]["body"]
+    assert f"There are later commits on #{first.pr_number}" in world.pulls()[0]["body"]
 
 
 def test_publishing_the_second_branch_again_changes_nothing(world: World) -> None:

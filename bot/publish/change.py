@@ -1,0 +1,219 @@
+"""A bundle's change, made a commit again and brought to GitHub: from an issue, or on a pull request's head.
+
+Nothing is believed of the bundle that can be looked up: the gate judges the patch again, the commit it applies to must
+be one that the base branch or the pull request has, and policy and template are read from the base branch.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from bot.checkout.branches import Signature, branch_name
+from bot.checkout.errors import CheckoutError
+from bot.checkout.pull import Ends, PullHead, fetch_ends
+from bot.contracts.errors import PublishError
+from bot.contracts.pulls import PullRequest
+from bot.github.errors import GitHubError
+from bot.policy.decide import may_write as paths_that_may_change
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Policy
+from bot.publish.body import title
+from bot.publish.commit import Prepared, prepare_commit, read_base_file, server_host
+from bot.publish.head import (
+    Head,
+    check_foreign,
+    check_now,
+    check_open,
+    check_request,
+    is_own_branch,
+    way_of,
+)
+from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
+from bot.publish.opening import Proposal, find_target, patterns, propose
+from bot.publish.pushed import tell_pushed
+from bot.publish.remote import BranchMovedError, Refs, Remote
+from bot.publish.work import Published, Work
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A commit that may be pushed, and what its policy says of it."""
+
+    prepared: Prepared
+    policy: Policy
+    policy_sha: str
+    author: Signature
+
+
+def publish_change(work: Work) -> Published:
+    """Raises `PublishError`, `GateError`, `GitHubError`."""
+    thread = work.request.thread
+    if work.request.pull is not None or (thread is not None and thread.is_pull_request):
+        return _on_pull(work)
+    return _on_branch(work)
+
+
+# From the base branch
+
+
+def _on_branch(work: Work) -> Published:
+    thread, base = work.request.thread, work.request.base_ref
+    number = thread.number if thread else None
+    name = branch_name(number, title(work.outcome))
+    refs = work.remote.refs(base, *patterns(number, name))
+    _check_base(work, refs)
+    work.remote.fetch(work.outcome.base_sha)
+    ready = _ready(work, work.outcome.base_sha)
+    people = frozenset({refs.default, base})
+    proposal = Proposal(
+        ready.prepared, ready.author, name, base, refs.heads, people, ready.policy, ready.policy_sha
+    )
+    return propose(work, proposal, find_target(work, proposal))
+
+
+def _check_base(work: Work, refs: Refs) -> None:
+    """The base commit brings policy and template, so it must be one that people put on the branch."""
+    base, sha = work.request.base_ref, work.outcome.base_sha
+    head = refs.heads.get(base)
+    if head is None:
+        raise PublishError(f"The base branch {base} is not there any more.")
+    if head != sha and not work.host.contains(work.repository, base, sha):
+        raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")
+
+
+def _ready(work: Work, policy_sha: str) -> _Ready:
+    policy = load_policy(read_base_file(work.git, policy_sha, POLICY_FILE))
+    identity = work.identity or policy.identity
+    author = Signature(identity.name, identity.email)
+    prepared = prepare_commit(
+        work.git,
+        work.bundle,
+        author,
+        sign_off=policy.pull_request.sign_off,
+        host=server_host(work.remote.url),
+        may_write=work.may_write or paths_that_may_change(policy, work.request.actor.tier),
+    )
+    return _Ready(prepared, policy, policy_sha, author)
+
+
+# On a pull request's head
+
+
+def _on_pull(work: Work) -> Published:
+    asked = check_request(work.request, work.outcome.base_sha)
+    try:
+        return _on_head(work, asked)
+    except BranchMovedError:
+        # Somebody pushed between our look and our push; the second look sees that.
+        return _on_head(work, asked)
+
+
+def _on_head(work: Work, asked: PullRequest) -> Published:
+    now = work.host.pull(work.repository, asked.number)
+    check_now(work.request, now)
+    moved = _has_moved(work, now)
+    ends = _fetch(work, now)
+    ready = _ready(work, ends.policy_sha)
+    if moved and work.host.contains(work.repository, now.head_sha, ready.prepared.sha):
+        return _pushed(work, now, ready.prepared)
+    head = Head(now, now.from_fork(work.repository), _is_own(work, now), moved)
+    number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
+    refs = work.remote.refs(*patterns(number, name))
+    way = way_of(head, ready.policy, work.repository, refs.default)
+    if way.push_to:
+        check_open(now)
+        try:
+            return _push_onto(work, head, way.push_to, ready, refs)
+        except BranchMovedError:
+            raise
+        except PublishError as error:
+            if not head.fork:
+                raise
+            # The fork's owner may have taken the permission back, and GITHUB_TOKEN never has it.
+            work = work.noting(f"The commit could not be pushed to {way.push_to}: {error}")
+            forks = replace(ready.policy, push_to_forks=False)
+            way = way_of(head, forks, work.repository, refs.default)
+    return _offer(work, head, way.base, way.note, name, ready, ends, refs)
+
+
+def _has_moved(work: Work, now: PullRequest) -> bool:
+    sha = work.outcome.base_sha
+    if now.head_sha == sha:
+        return False
+    if work.host.contains(work.repository, now.head_sha, sha):
+        return True
+    raise PublishError(
+        f"The commit {sha[:12]} is not part of #{now.number} (any more): its head was rewritten while the run was "
+        "under way. Nothing was pushed; ask again."
+    )
+
+
+def _fetch(work: Work, now: PullRequest) -> Ends:
+    head = PullHead(now.number, work.outcome.base_sha)
+    depth = ["--depth=1", "--no-tags"]
+    try:
+        return fetch_ends(work.git, work.remote.url, work.remote.token, head, now.base_ref, depth)
+    except CheckoutError as error:
+        raise PublishError(f"#{now.number} could not be fetched: {error}") from error
+
+
+def _is_own(work: Work, now: PullRequest) -> bool:
+    """Made by us: on a branch of ours, our mark in the text, our account as the author."""
+    if not is_own_branch(now, work.repository):
+        return False
+    for pull in work.host.open_pulls(work.repository, now.head_ref):
+        if pull.number == now.number:
+            marked = read_mark(pull.body, PULL_REQUEST) is not None
+            return marked and is_ours(pull.author, work.host.me())
+    return False
+
+
+def _push_onto(work: Work, head: Head, push_to: str, ready: _Ready, refs: Refs) -> Published:
+    now, sha = head.now, ready.prepared.sha
+    never = frozenset() if head.fork else frozenset({refs.default, now.base_ref})
+    if work.recorder is not None:
+        work.recorder.record(
+            f"push: put one commit on {now.head_ref} of {push_to}, the head of {head.mention}"
+        )
+    else:
+        remote: Remote = work.remote.of(work.repository, push_to)
+        remote.push_onto(sha, now.head_ref, expected=work.outcome.base_sha, never=never)
+    return _pushed(work, now, ready.prepared)
+
+
+def _pushed(work: Work, now: PullRequest, prepared: Prepared) -> Published:
+    """The commit is on the head. No text of a pull request tells of it, so a comment does."""
+    url = f"{work.remote.of(work.repository, work.repository).url.removesuffix('.git')}/pull/{now.number}"
+    notes: tuple[str, ...] = ()
+    try:
+        tell_pushed(work, now, prepared)
+    except GitHubError as error:
+        notes = (f"The pull request could not be told of the commit: {error}",)
+    return Published(url, now.number, now.head_ref, False, prepared.sha, notes)
+
+
+def _offer(
+    work: Work, head: Head, base: str, note: str, name: str, ready: _Ready, ends: Ends, refs: Refs
+) -> Published:
+    never = frozenset({refs.default, head.now.base_ref, base})
+    proposal = Proposal(
+        ready.prepared, ready.author, name, base, refs.heads, never, ready.policy, ready.policy_sha, head.fork
+    )
+    target = find_target(work, proposal)
+    if not target.done:
+        check_open(head.now)
+        if head.fork:
+            trusted = work.request.trusted_sha == work.outcome.base_sha
+            paths = _changed(work, ends)
+            check_foreign(head, paths, trusted=trusted, starts_runs=work.starts_runs)
+    return propose(work.noting(note), proposal, target)
+
+
+def _changed(work: Work, ends: Ends) -> list[str]:
+    """Every path that differs between where the pull request begins and its head."""
+    begin = ends.merge_base or ends.policy_sha
+    listing = work.git.run(
+        "diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, work.outcome.base_sha
+    )
+    return [os.fsdecode(path) for path in listing.split(b"\0") if path]

@@ -1,0 +1,20 @@
+"""What a pull request is told when a commit of the bot's was put on its head: the same a new one's text would say."""
+
+from __future__ import annotations
+
+from bot.contracts.pulls import PullRequest
+from bot.publish.body import render_body
+from bot.publish.commit import Prepared
+from bot.publish.thread import Place, place_of, put_comment
+from bot.publish.work import Work
+
+PUSHED = "pushed"
+
+
+def tell_pushed(work: Work, now: PullRequest, prepared: Prepared) -> None:
+    """Once for a request, however often it is published. Raises `GitHubError`."""
+    place = place_of(work.request) or Place(work.repository, now.number, f"commit-{prepared.sha[:12]}")
+    body = render_body(
+        work.outcome, prepared.verdict.files, work.outcome.withheld, links=work.links, closing=False
+    )
+    put_comment(work.host, place, PUSHED, f"**Pushed {prepared.sha} to this pull request.**\n\n{body}")

@@ -1,0 +1,76 @@
+"""What every step of one publishing needs, and what it comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.checkout.git import Git
+from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Request
+from bot.gate.verdict import MayWrite
+from bot.github.host import Host
+from bot.github.recorder import Recorder
+from bot.policy.schema import Identity
+from bot.publish.body import Links
+from bot.publish.bundle import Bundle
+from bot.publish.remote import Remote
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What there is now. Without a pull request, number 0 and empty texts: a comment tells why.
+
+    `created` is true when this very call opened it. `commit` on a `branch` that is not the bot's own went onto the
+    head of the pull request. `notes` are soft failures, a sentence each.
+    """
+
+    pr_url: str = ""
+    pr_number: int = 0
+    branch: str = ""
+    created: bool = False
+    commit: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then.
+
+    `starts_runs` says whether what this token pushes starts workflows, as GITHUB_TOKEN's pushes do not.
+    """
+
+    bundle: Bundle
+    host: Host
+    remote: Remote
+    git: Git
+    links: Links
+    recorder: Recorder | None
+    identity: Identity | None = None
+    may_write: MayWrite | None = None
+    starts_runs: bool = True
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.bundle.outcome
+
+    @property
+    def request(self) -> Request:
+        return self.outcome.request
+
+    @property
+    def repository(self) -> str:
+        return self.request.repository
+
+    def noting(self, *notes: str) -> Work:
+        """The same work with further sentences for the pull request."""
+        outcome = replace(self.outcome, notes=(*self.outcome.notes, *notes))
+        return replace(self, bundle=replace(self.bundle, outcome=outcome))
+
+
+class OpeningRefusedError(PublishError):
+    """The branch is there, but a setting forbids opening a pull request."""
+
+    def __init__(self, message: str, compare_url: str) -> None:
+        super().__init__(message)
+        self.compare_url = compare_url

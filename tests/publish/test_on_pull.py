@@ -1,0 +1,486 @@
+"""A change to a pull request's head: onto it, onto a pull request of our own, and never over anybody's work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.checkout.git import Git
+from bot.contracts.errors import PublishError
+from bot.publish.bundle import Bundle
+from tests.publish.conftest import FIXED, REPO, World
+
+BRANCH = "agent/pr-{}-round-totals-once-at-the-end"
+POLICY = ".github/agent.yml"
+
+
+def theirs(world: World, branch: str = "topic", **files: str) -> int:
+    """A person's pull request from a branch of this repository."""
+    world.forge.commit(REPO, {"notes.md": "draft\n", **files}, branch=branch, author="ann")
+    return world.open(branch)
+
+
+def forked(world: World, **files: str) -> int:
+    """Bob's pull request from his fork, which lets maintainers edit it."""
+    fork = world.forge.fork(REPO, "bob")
+    world.forge.commit(fork, {"notes.md": "bob's\n", **files}, branch="topic", author="bob")
+    return world.open("bob:topic", "bob")
+
+
+def bundle_on(world: World, number: int, *, changes: dict[str, str] | None = None, **fields: Any) -> Bundle:
+    outcome = world.on_pull(number, **fields)
+    return world.bundle(changes, request=outcome.request)
+
+
+def parent(world: World, sha: str) -> str:
+    return world.commit(sha).split("parent ", 1)[1][:40]
+
+
+def policy(world: World, text: str) -> None:
+    world.forge.commit(REPO, {POLICY: text})
+
+
+# Onto the head of a person's pull request
+
+
+def test_a_fix_on_somebodys_pull_request_is_a_draft_onto_its_branch(world: World) -> None:
+    number = theirs(world)
+    head = world.branches()["topic"]
+    published = world.publish(bundle_on(world, number))
+    pull = world.pulls()[0]
+    assert published.created
+    assert (pull["head"]["ref"], pull["base"]["ref"], pull["draft"]) == (BRANCH.format(number), "topic", True)
+    assert parent(world, published.commit) == head
+    assert world.branches()["topic"] == head
+    assert f"Merging this adds its commit to #{number}" in pull["body"]
+    assert f"Refs #{number}" in pull["body"]
+
+
+def test_published_twice_it_is_one_pull_request(world: World) -> None:
+    bundle = bundle_on(world, theirs(world))
+    first = world.publish(bundle)
+    before = (world.branches(), world.pulls(), world.writes())
+    second = world.publish(bundle)
+    assert (world.branches(), world.pulls(), world.writes()) == before
+    assert (second.pr_number, second.created) == (first.pr_number, False)
+
+
+def test_published_again_after_the_pull_request_was_closed_it_is_still_found(world: World) -> None:
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    first = world.publish(bundle)
+    world.forge.set_thread(REPO, number, state="closed")
+    assert world.publish(bundle).pr_number == first.pr_number
+
+
+def test_a_branch_that_a_person_took_is_left_alone(world: World) -> None:
+    number = theirs(world)
+    taken = world.forge.commit(REPO, {"x": "mine\n"}, branch=BRANCH.format(number), author="ann")
+    published = world.publish(bundle_on(world, number))
+    assert published.branch == f"{BRANCH.format(number)}-2"
+    assert world.branches()[BRANCH.format(number)] == taken
+
+
+@pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "x" * 240])
+def test_head_branches_have_all_kinds_of_names(world: World, head: str) -> None:
+    number = theirs(world, head)
+    world.publish(bundle_on(world, number))
+    assert world.pulls()[0]["base"]["ref"] == head
+
+
+# Onto the head itself
+
+
+def test_where_policy_says_so_the_commit_goes_onto_the_head(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    head = world.branches()["topic"]
+    bundle = bundle_on(world, number)
+    published = world.publish(bundle)
+    assert world.branches()["topic"] == published.commit
+    assert parent(world, published.commit) == head
+    assert world.show(published.commit, "invoice.py") == FIXED
+    assert (published.pr_number, published.created, published.branch) == (number, False, "topic")
+    assert published.pr_url == world.api(f"/pulls/{number}")["html_url"]
+    assert len(world.pulls()) == 1
+    told = world.comments(number)[-1]
+    assert published.commit in told
+    assert "Totals were rounded" in told
+    assert "Refs #" not in told
+
+
+def test_onto_the_head_twice_is_one_commit_and_one_comment(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    first = world.publish(bundle)
+    before = (world.branches(), world.comments(number), world.writes())
+    assert world.publish(bundle).commit == first.commit
+    assert (world.branches(), world.comments(number), world.writes()) == before
+
+
+def test_onto_the_head_again_when_others_went_on_changes_nothing(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    world.publish(bundle)
+    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
+    world.publish(bundle)
+    assert world.branches()["topic"] == later
+    assert len(world.pulls()) == 1
+
+
+@pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "+plus", "x" * 240])
+def test_heads_of_all_kinds_of_names_are_pushed_to(world: World, head: str) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world, head)
+    assert world.branches()[head] != world.publish(bundle_on(world, number)).commit == world.branches()[head]
+
+
+def test_the_policy_of_the_head_is_not_asked(world: World) -> None:
+    number = theirs(world, **{POLICY: "push_to_head: true\nidentity: {name: evil, email: e@evil.example}\n"})
+    published = world.publish(bundle_on(world, number))
+    assert published.created
+    assert "evil" not in world.commit(published.commit)
+
+
+def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
+    from bot.contracts.errors import GateError
+
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    policy(world, "rules:\n  - {effect: deny, paths: [invoice.py]}\n")
+    with pytest.raises(GateError, match=r"invoice\.py"):
+        world.publish(bundle)
+
+
+def test_the_default_branch_is_never_pushed_to_even_as_a_head(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    start = world.forge.branch_sha(REPO)
+    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="release", author="ann")
+    tip = world.forge.commit(REPO, {"notes.md": "on main\n"})
+    number = world.open("main", base="release")
+    assert start != tip
+    published = world.publish(bundle_on(world, number))
+    assert world.branches()["main"] == tip
+    assert published.created
+    assert world.pulls()[0]["base"]["ref"] == "main"
+
+
+# Our own
+
+
+def own(world: World) -> int:
+    """A pull request that the bot opened for an issue."""
+    return world.publish(world.bundle({"README.md": "Bye\n"})).pr_number
+
+
+def test_on_our_own_pull_request_a_commit_is_added(world: World) -> None:
+    number = own(world)
+    [branch] = set(world.branches()) - {"main"}
+    first = world.branches()[branch]
+    published = world.publish(bundle_on(world, number))
+    assert parent(world, published.commit) == first
+    assert world.branches() == {"main": world.branches()["main"], branch: published.commit}
+    assert [pull["number"] for pull in world.pulls()] == [number]
+
+
+def test_an_older_bundle_published_again_takes_no_later_commit_away(world: World) -> None:
+    first = world.bundle({"README.md": "Bye\n"})
+    number = world.publish(first).pr_number
+    added = world.publish(bundle_on(world, number))
+    again = world.publish(first)
+    assert (again.pr_number, again.created) == (number, False)
+    assert added.commit in world.branches().values()
+
+
+def test_a_later_run_on_the_issue_leaves_the_added_commit_alone(world: World) -> None:
+    issue_base = world.base_sha
+    number = own(world)
+    added = world.publish(bundle_on(world, number))
+    world.base_sha = issue_base
+    later = world.publish(world.bundle({"README.md": "Hello again\n"}))
+    assert later.pr_number != number
+    assert added.commit in world.branches().values()
+    assert f"There are later commits on #{number}" in world.pulls()[0]["body"]
+
+
+def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World) -> None:
+    body = world.pulls()[0]["body"] if own(world) else ""
+    world.forge.commit(REPO, {"notes.md": "mine\n"}, branch="agent/mine", author="ann")
+    host = world.github(world.forge.token("ann"))
+    number = host.open_pull(REPO, title="Mine", body=body, head="agent/mine", base="main", draft=False).number
+    mine = world.branches()["agent/mine"]
+    published = world.publish(bundle_on(world, number))
+    assert world.branches()["agent/mine"] == mine
+    assert published.created
+
+
+# A head that moves
+
+
+def test_a_head_that_moved_on_gets_a_draft_that_says_so(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
+    published = world.publish(bundle)
+    assert world.branches()["topic"] == later
+    assert published.created
+    assert "has moved on since the run began" in world.pulls()[0]["body"]
+
+
+def test_a_head_that_moves_in_the_last_moment_is_not_overwritten(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bot.publish.remote import Remote
+
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    push_onto = Remote.push_onto
+    later: list[str] = []
+
+    def somebody_is_quicker(self: Remote, *args: Any, **options: Any) -> None:
+        later.append(world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann"))
+        push_onto(self, *args, **options)
+
+    monkeypatch.setattr(Remote, "push_onto", somebody_is_quicker)
+    published = world.publish(bundle)
+    assert world.branches()["topic"] == later[0]
+    assert published.created
+    assert "has moved on" in world.pulls()[0]["body"]
+
+
+def test_a_head_that_was_rewritten_gets_nothing_and_the_thread_is_told(world: World) -> None:
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    Git(world.forge.git_folder(REPO)).run("update-ref", "refs/heads/topic", world.branches()["main"])
+    rewritten = world.forge.commit(REPO, {"notes.md": "other\n"}, branch="topic", author="ann")
+    with pytest.raises(PublishError, match="its head was rewritten"):
+        world.publish(bundle)
+    assert set(world.branches()) == {"main", "topic"}
+    assert world.branches()["topic"] == rewritten
+    assert "changes.patch" in world.comments(number)[-1]
+
+
+@pytest.mark.parametrize("push", [True, False])
+def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: bool) -> None:
+    policy(world, f"push_to_head: {str(push).lower()}\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    world.forge.set_thread(REPO, number, state="closed")
+    before = world.branches()
+    with pytest.raises(PublishError, match=f"#{number} was closed while"):
+        world.publish(bundle)
+    assert world.branches() == before
+
+
+def test_a_pull_request_merged_in_the_meantime_gets_nothing(world: World) -> None:
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    world.forge.merge(REPO, number, "ann")
+    with pytest.raises(PublishError, match=f"#{number} was merged while"):
+        world.publish(bundle)
+
+
+def test_a_base_changed_in_the_meantime_gets_nothing(world: World) -> None:
+    """Its policy would be another's."""
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
+    hub = world.github(world.forge.token("ann"))
+    hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input={"base": "lax"})
+    with pytest.raises(PublishError, match=r"The base of #.* is lax, and the run was for main"):
+        world.publish(bundle)
+
+
+# Forks
+
+
+def test_a_forks_pull_request_gets_one_here_with_its_commits_and_ours(world: World) -> None:
+    number = forked(world)
+    bundle = bundle_on(world, number)
+    head = world.base_sha
+    published = world.publish(bundle, starts_runs=False)
+    pull = world.pulls()[0]
+    assert (pull["head"]["ref"], pull["base"]["ref"], pull["draft"]) == (BRANCH.format(number), "main", True)
+    assert parent(world, published.commit) == head
+    assert world.show(published.commit, "notes.md") == "bob's\n"
+    assert world.branches("bob/hello")["topic"] == head
+    assert f"the commits of #{number} by bob from bob/hello" in pull["body"]
+
+
+def test_a_forks_result_published_twice_is_one_pull_request(world: World) -> None:
+    bundle = bundle_on(world, forked(world))
+    first = world.publish(bundle, starts_runs=False)
+    before = (world.branches(), world.pulls(), world.writes())
+    assert world.publish(bundle, starts_runs=False).pr_number == first.pr_number
+    assert (world.branches(), world.pulls(), world.writes()) == before
+
+
+def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
+    number = forked(world)
+    bundle = bundle_on(world, number)
+    world.forge.delete_repository("bob/hello")
+    published = world.publish(bundle, starts_runs=False)
+    assert published.created
+    assert "from the deleted fork of bob" in world.pulls()[0]["body"]
+
+
+def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World) -> None:
+    number = forked(world)
+    bundle = bundle_on(world, number)
+    with pytest.raises(PublishError, match=rf"name its commit: `/agent fix --sha {world.base_sha[:12]}"):
+        world.publish(bundle)
+    assert set(world.branches()) == {"main"}
+    outcome = bundle.outcome
+    trusting = replace(outcome, request=replace(outcome.request, trusted_sha=world.base_sha))
+    assert world.publish(replace(bundle, outcome=trusting)).created
+
+
+@pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS", ".gitattributes"])
+def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: World, path: str) -> None:
+    number = forked(world, **{path: "on: push\n"})
+    bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
+    with pytest.raises(PublishError, match="not put on a branch of this repository"):
+        world.publish(bundle, starts_runs=False)
+    assert set(world.branches()) == {"main"}
+
+
+def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(world: World) -> None:
+    number = forked(world)
+    bundle = bundle_on(world, number)
+    world.forge.commit(REPO, {".github/workflows/ci.yml": "on: push\n"})
+    assert world.publish(bundle, starts_runs=False).created
+
+
+def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
+    policy(world, "push_to_forks: true\n")
+    number = forked(world)
+    bundle = bundle_on(world, number)
+    published = world.publish(bundle, token=world.forge.token("ann"))
+    assert world.branches("bob/hello")["topic"] == published.commit
+    assert parent(world, published.commit) == world.base_sha
+    assert len(world.pulls()) == 1
+    assert published.pr_number == number
+    before = (world.branches("bob/hello"), world.comments(number))
+    world.publish(bundle, token=world.forge.token("ann"))
+    assert (world.branches("bob/hello"), world.comments(number)) == before
+
+
+def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> None:
+    """GITHUB_TOKEN reaches no other repository, whatever the fork allows."""
+    policy(world, "push_to_forks: true\n")
+    number = forked(world)
+    published = world.publish(bundle_on(world, number), starts_runs=False)
+    assert published.created
+    assert world.branches("bob/hello")["topic"] == world.base_sha
+    assert "could not be pushed to bob/hello" in world.pulls()[0]["body"]
+
+
+def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> None:
+    policy(world, "push_to_forks: true\n")
+    number = forked(world)
+    hub = world.github(world.forge.token("bob"))
+    change = {"maintainer_can_modify": False}
+    hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
+    published = world.publish(bundle_on(world, number), token=world.forge.token("ann"), starts_runs=False)
+    assert world.branches("bob/hello")["topic"] == world.base_sha
+    assert published.created
+
+
+# A bundle that somebody changed
+
+
+def changed(bundle: Bundle, **fields: Any) -> Bundle:
+    outcome = bundle.outcome
+    assert outcome.request.pull is not None
+    pull = replace(outcome.request.pull, **fields)
+    return replace(bundle, outcome=replace(outcome, request=replace(outcome.request, pull=pull)))
+
+
+def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
+    """That the head is a branch of ours, here, lent by its author: GitHub is asked."""
+    policy(world, "push_to_forks: true\n")
+    number = forked(world)
+    bundle = bundle_on(world, number)
+    hub = world.github(world.forge.token("bob"))
+    change = {"maintainer_can_modify": False}
+    hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
+    lie = changed(
+        bundle,
+        head_repository=REPO,
+        head_ref="main",
+        maintainer_can_modify=True,
+        author="ann",
+        author_id=world.ann,
+    )
+    main = world.branches()["main"]
+    world.publish(lie, token=world.forge.token("ann"), starts_runs=False)
+    assert world.branches()["main"] == main
+    assert world.branches("bob/hello")["topic"] == world.base_sha
+
+
+def test_another_number_is_refused(world: World) -> None:
+    other, number = theirs(world, "other"), theirs(world)
+    bundle = bundle_on(world, number)
+    with pytest.raises(PublishError, match="its thread is another"):
+        world.publish(changed(bundle, number=other))
+
+
+def test_another_number_in_thread_and_pull_request_is_refused_for_its_head(world: World) -> None:
+    other = theirs(world, "other", **{"other.md": "x\n"})
+    bundle = bundle_on(world, theirs(world))
+    thread = bundle.outcome.request.thread
+    assert thread is not None
+    lie = changed(bundle, number=other)
+    request = replace(lie.outcome.request, thread=replace(thread, number=other))
+    with pytest.raises(PublishError, match="is not part of"):
+        world.publish(replace(lie, outcome=replace(lie.outcome, request=request)))
+    assert set(world.branches()) == {"main", "other", "topic"}
+
+
+def test_another_head_than_the_patch_is_for_is_refused(world: World) -> None:
+    bundle = bundle_on(world, theirs(world))
+    with pytest.raises(PublishError, match=r"the head of #.* was 000000000000"):
+        world.publish(changed(bundle, head_sha="0" * 40))
+
+
+def test_a_commit_that_is_no_head_of_it_is_refused(world: World) -> None:
+    """Neither the base branch's policy nor the pull request knows it: an orphan that somebody pushed elsewhere."""
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    stray = world.forge.commit(REPO, {"evil.md": "x\n"}, branch="stray", author="bob")
+    lie = changed(bundle, head_sha=stray)
+    with pytest.raises(PublishError, match="is not part of"):
+        world.publish(replace(lie, outcome=replace(lie.outcome, base_sha=stray)))
+
+
+def test_a_pull_request_left_out_is_missed(world: World) -> None:
+    bundle = bundle_on(world, theirs(world))
+    request = replace(bundle.outcome.request, pull=None)
+    with pytest.raises(PublishError, match="names no pull request"):
+        world.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
+
+
+def test_another_base_branch_is_refused(world: World) -> None:
+    """One whose policy lets more."""
+    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
+    bundle = bundle_on(world, theirs(world))
+    request = replace(bundle.outcome.request, base_ref="lax")
+    with pytest.raises(PublishError, match="is main, and the run was for lax"):
+        world.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
+
+
+def test_a_dry_run_says_what_would_be_pushed(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    before = (world.branches(), world.writes())
+    world.publish(bundle, dry_run=True)
+    assert (world.branches(), world.writes()) == before
+    assert world.said[0] == f"would push: put one commit on topic of {REPO}, the head of #{number}"
+    assert world.said[1].startswith(f"would comment on {REPO}#{number}:")
