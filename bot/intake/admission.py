@@ -19,8 +19,8 @@ class Admission:
 
     `own_thread` are verbs that an outsider may use on a thread that they opened. `labels` are the labels that ask
     for a verb, `assignee` the login whose assignment asks for a fix, `reviews` the actions on a pull request that
-    ask for a review; `failed_runs` is whether a failed run on a pull request asks for a fix. Whoever sets one of
-    these off needs the verb as much as if they had written the command.
+    ask for a review, of a draft too where `drafts`; `failed_runs` is whether a failed run on a pull request asks for
+    a fix. Whoever sets one of these off needs the verb as much as if they had written the command.
     """
 
     verbs: Mapping[Tier, Collection[Verb]]
@@ -29,6 +29,7 @@ class Admission:
     labels: Mapping[str, Verb] = field(default_factory=dict)
     assignee: str = ""
     reviews: Collection[str] = ()
+    drafts: bool = False
     failed_runs: bool = False
 
     def permits(self, actor: Actor, verb: Verb, *, on_own_thread: bool = False) -> bool:
@@ -49,14 +50,21 @@ class Admission:
                 return Command(Verb.FIX)
             return Ignored("Nothing to do: the policy makes no command of this assignment.")
         if asked.cause is Cause.PULL_REQUEST:
-            if asked.detail in self.reviews:
-                return Command(Verb.REVIEW)
-            return Ignored(
-                f"Nothing to do: the policy asks for no review when a pull request is {asked.detail}."
-            )
+            return self._review(asked)
         if self.failed_runs:
             return Command(Verb.FIX, FIX_FAILED_RUN)
         return Ignored("Nothing to do: the policy makes no command of a failed run.")
+
+    def _review(self, asked: Asked) -> Command | Ignored:
+        if asked.detail not in self.reviews:
+            return Ignored(
+                f"Nothing to do: the policy asks for no review at `{asked.detail}` of a pull request."
+            )
+        if asked.subject is not None and asked.subject.draft and not self.drafts:
+            return Ignored(
+                "Nothing to do: the pull request is a draft; it is reviewed when it is ready, or when asked."
+            )
+        return Command(Verb.REVIEW)
 
     def _labelled(self, label: str) -> Command | Ignored:
         # GitHub has no two labels that differ in case alone.

@@ -170,10 +170,6 @@ def _on_thread(event: ThreadEvent) -> Asked | Ignored:
         return Ignored(f"Nothing to do: the {noun} was {_word(event.action)}, which asks for nothing.")
     if _is_own_pull(event):
         return Ignored("Nothing to do: the pull request is of a branch of this bot's own.")
-    if event.subject.draft:
-        return Ignored(
-            "Nothing to do: the pull request is a draft; it is looked at when it is ready for review."
-        )
     return _set_off(event, Cause.PULL_REQUEST, event.action)
 
 

@@ -1,4 +1,4 @@
-"""The part of a policy that intake asks for: who may use which verb."""
+"""The part of a policy that intake asks for: who may use which verb, and what asks for one beside a command."""
 
 from __future__ import annotations
 
@@ -10,4 +10,10 @@ def admission(policy: Policy) -> Admission:
     return Admission(
         verbs={tier: settings.verbs for tier, settings in policy.tiers.items()},
         bots=policy.bots,
+        own_thread=policy.thread_author,
+        labels=policy.triggers.labels,
+        assignee=policy.triggers.assignee,
+        reviews=policy.review.on,
+        drafts=policy.review.drafts,
+        failed_runs=policy.triggers.failed_runs,
     )

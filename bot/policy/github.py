@@ -17,7 +17,7 @@ from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy
 PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
 REVIEW_KEYS = ("on", "drafts", "max_findings", "approve", "request_changes")
 REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
-TRIGGER_KEYS = ("labels", "assignee")
+TRIGGER_KEYS = ("labels", "assignee", "failed_runs")
 MAINTENANCE_KEYS = ("open_pulls", "back_off_days")
 
 # What reads only, and so may be given to somebody who is nobody in particular.
@@ -69,7 +69,8 @@ def read_triggers(node: yaml.Node, problems: Problems) -> TriggersPolicy:
     assignee = (nodes.line(found["assignee"], problems) or "") if "assignee" in found else ""
     if assignee and not _LOGIN.fullmatch(assignee):
         problems.add(found["assignee"], "expected the login of an account, without @")
-    return TriggersPolicy(MappingProxyType(labels), assignee)
+    failed_runs = _truth(found, "failed_runs", False, problems)
+    return TriggersPolicy(MappingProxyType(labels), assignee, failed_runs)
 
 
 def _read_labels(node: yaml.Node, problems: Problems) -> Mapping[str, Verb]:

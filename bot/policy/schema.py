@@ -92,10 +92,12 @@ class ReviewPolicy:
 @dataclass(frozen=True, slots=True)
 class TriggersPolicy:
     """What starts a run beside a command. `labels` maps a label's name in lower case to the verb that setting it
-    asks for; `assignee` is the login whose assignment asks for a fix. Empty is off."""
+    asks for; `assignee` is the login whose assignment asks for a fix. `failed_runs` is whether a failed workflow run
+    on a pull request's head asks for one. Empty and false are off."""
 
     labels: Mapping[str, Verb] = field(default_factory=dict)
     assignee: str = ""
+    failed_runs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ push_to_forks: true
 dispatch: [ci.yml]
 thread_author: [review, explain]
 review: {on: [opened], drafts: true, max_findings: 5, approve: true, request_changes: true}
-triggers: {labels: {Agent-Fix: fix, "needs review": review}, assignee: our-bot}
+triggers: {labels: {Agent-Fix: fix, "needs review": review}, assignee: our-bot, failed_runs: true}
 maintenance: {open_pulls: 2, back_off_days: 30}
 identity: {name: Acme bot, email: bot@acme.example}
 """
@@ -80,7 +80,7 @@ def test_a_whole_file_is_read() -> None:
     assert policy.thread_author == {Verb.REVIEW, Verb.EXPLAIN}
     assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, approve=True, request_changes=True)
     assert policy.triggers.labels == {"agent-fix": Verb.FIX, "needs review": Verb.REVIEW}
-    assert policy.triggers.assignee == "our-bot"
+    assert (policy.triggers.assignee, policy.triggers.failed_runs) == ("our-bot", True)
     assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
 
@@ -103,7 +103,7 @@ def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so
     policy = load_policy("version: 1\n")
     assert not (policy.push_to_head or policy.push_to_forks or policy.dispatch or policy.thread_author)
     assert not (policy.review.approve or policy.review.request_changes)
-    assert not (policy.triggers.labels or policy.triggers.assignee)
+    assert not (policy.triggers.labels or policy.triggers.assignee or policy.triggers.failed_runs)
 
 
 def test_a_review_can_be_turned_off() -> None:
