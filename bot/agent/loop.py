@@ -68,12 +68,14 @@ class Hooks(NamedTuple):
     `request_sent(turn)` comes as the request goes out, just before the wait for its answer begins.
     `before_end()` is asked when the model says that it is done: a text is put to the model and the session
     goes on, at most twice; `None` lets it end. `retrying(event)` comes before a wait for the model's API.
+    `wants_end()` is asked once a turn's calls are answered: a stop ends the session there.
     """
 
     request_sent: Callable[[int], None] = lambda turn: None
     turn_done: Callable[[TurnInfo], None] = lambda info: None
     before_end: Callable[[], str | None] = lambda: None
     retrying: Callable[[Retrying], None] = lambda event: None
+    wants_end: Callable[[], Stop | None] = lambda: None
 
 
 class Session(NamedTuple):
@@ -214,7 +216,7 @@ class _Conversation:
             return Stop(
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
-        return stop
+        return stop or self.session.hooks.wants_end()
 
     def leave_calls(self, message: Message, stop: Stop) -> Stop:
         """The session ends here: answer every call of `message` without running it."""

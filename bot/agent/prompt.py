@@ -3,47 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
 
-from bot.contracts.request import Request, Thread
 from bot.contracts.tools import ToolSpec
 
 _FOLDER = Path(__file__).parent / "prompts"
+_NAME = re.compile(r"\$(\w+)")
 
 
 class PromptError(Exception):
     """A prompt file names something that nobody gave it: a bug of ours."""
 
 
-class Facts(NamedTuple):
-    """What the model should know of where it works.
-
-    `root` is the work tree's path as its tools see it; `checks` are the commands that will judge the change;
-    `notes` are further sentences.
-    """
-
-    root: str
-    platform: str
-    base_sha: str
-    checks: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def render(name: str, **values: str) -> str:
     """The prompt file `name` with `$name` filled in. Raises `PromptError` for a name without a value."""
-    template = Template((_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
-    try:
-        return template.substitute(values)
-    except (KeyError, ValueError) as error:
-        raise PromptError(f"the prompt {name} cannot be rendered: {error}") from error
+    return _filled(_read(_FOLDER / f"{name}.md"), name, values)
 
 
-def system_prompt(verb: str, tools: Iterable[ToolSpec]) -> str:
-    """The system text of a verb. It may name only tools that the session has (S-100)."""
-    return render(verb, **{tool.name: f"`{tool.name}`" for tool in tools})
+def system_prompt(name: str, tools: Iterable[ToolSpec]) -> str:
+    """The system text `name`. It may name only tools that the session has (S-100).
+
+    A name that is no tool is a file under `parts/`. Where such a part speaks of a tool that the session lacks,
+    its twin `..._without` stands in for it.
+    """
+    named = {tool.name: f"`{tool.name}`" for tool in tools}
+    return _with_parts(_read(_FOLDER / f"{name}.md"), name, named)
 
 
 def new_marker() -> str:
@@ -51,32 +38,30 @@ def new_marker() -> str:
     return os.urandom(8).hex()
 
 
-def first_message(request: Request, facts: Facts, marker: str) -> str:
-    """The first user message of a `fix`: what is asked, where, and the thread fenced as data."""
-    thread = request.thread
-    return render(
-        "fix_task",
-        instruction=request.wish.strip(),
-        facts="\n".join(f"- {line}" for line in _fact_lines(facts)),
-        thread=render("thread", marker=marker, text=_thread_text(thread)) if thread else "",
-    ).rstrip()
+def _with_parts(text: str, name: str, tools: Mapping[str, str]) -> str:
+    values = dict(tools)
+    for used in set(_NAME.findall(text)) - tools.keys():
+        if _part_file(used).exists():
+            values[used] = _with_parts(_part(used, tools), used, tools)
+    return _filled(text, name, values)
 
 
-def _fact_lines(facts: Facts) -> Sequence[str]:
-    lines = [
-        f"repository root: {facts.root}",
-        f"platform: {facts.platform}",
-        f"base commit: {facts.base_sha}",
-    ]
-    lines += [f"check, run before and after your change: `{command}`" for command in facts.checks]
-    return [*lines, *facts.notes]
+def _part(name: str, tools: Mapping[str, str]) -> str:
+    text, twin = _read(_part_file(name)), _part_file(f"{name}_without")
+    lacking = [used for used in _NAME.findall(text) if used not in tools and not _part_file(used).exists()]
+    return (_read(twin) if lacking and twin.exists() else text).rstrip("\n")
 
 
-def _thread_text(thread: Thread) -> str:
-    """All that intake let through: it has kept the thread to a length already."""
-    kind = "Pull request" if thread.is_pull_request else "Issue"
-    parts = [f"{kind} #{thread.number} by {thread.author}: {thread.title}", thread.body.strip()]
-    if thread.left_out:
-        parts.append(f"(Left out: {'; '.join(thread.left_out)}.)")
-    parts += [f"Comment by {one.author}, {one.created_at}:\n{one.body.strip()}" for one in thread.comments]
-    return "\n\n".join(parts)
+def _part_file(name: str) -> Path:
+    return _FOLDER / "parts" / f"{name}.md"
+
+
+def _filled(text: str, name: str, values: Mapping[str, str]) -> str:
+    try:
+        return Template(text).substitute(values)
+    except (KeyError, ValueError) as error:
+        raise PromptError(f"the prompt {name} cannot be rendered: {error}") from error
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -7,22 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.agent.loop import LoopEnd
+from bot.checkout.git import Git
 from bot.contracts.errors import ExitCode, GateError
 from bot.contracts.outcome import (
     SCHEMA_VERSION,
     ChangedFile,
     CheckResult,
     Denial,
-    Description,
     Outcome,
     Status,
     StopReason,
     WithheldFile,
 )
 from bot.contracts.request import Request
-from bot.contracts.wording import sentence
+from bot.contracts.wording import count_of, sentence
 from bot.evidence.compare import failing
 from bot.gate.tree import Verdict
+from bot.run.profiles import SUBMIT_PLAN, Profile
+from bot.run.results import Handed
 
 _NAMED = 5
 
@@ -58,17 +60,19 @@ class Facts:
     version: str
 
 
-def exit_code(stop: StopReason) -> ExitCode:
-    """What the process answers for a run that ended so."""
-    return _EXIT_CODES[stop]
+def exit_code(stop: StopReason, status: Status = Status.CHANGED) -> ExitCode:
+    """What the process answers for a run that ended so. A model that ended without what the verb is for failed."""
+    code = _EXIT_CODES[stop]
+    return ExitCode.PROVIDER if code is ExitCode.DONE and status is Status.FAILED else code
 
 
 def outcome(
     facts: Facts,
+    profile: Profile,
     end: LoopEnd,
     judged: Verdict | GateError,
+    handed: Handed,
     *,
-    description: Description,
     checks: Sequence[CheckResult],
     denials: Sequence[Denial],
     notes: Sequence[str],
@@ -77,12 +81,14 @@ def outcome(
     """Everything that is told of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
     stop = _stop(end, judged, failing(checks, facts.request.instruction))
+    became = status(profile, stop, files, handed)
+    answered = became is Status.ANSWERED
     return Outcome(
         schema=SCHEMA_VERSION,
         version=facts.version,
-        status=status(stop, files),
+        status=became,
         stop_reason=stop,
-        reason=_reason(stop, end, judged, files, withheld),
+        reason=_reason(profile, became, stop, end, judged, files, withheld),
         request=facts.request,
         base_sha=facts.base_sha,
         model=facts.model,
@@ -92,7 +98,7 @@ def outcome(
         turns=end.turns,
         usage=end.usage,
         cost=round(end.cost, 6),
-        description=description,
+        description=handed.description,
         checks=tuple(checks),
         files=files,
         withheld=withheld,
@@ -100,14 +106,48 @@ def outcome(
         notes=tuple(notes),
         patch_sha256=hashlib.sha256(judged.patch if isinstance(judged, Verdict) else b"").hexdigest(),
         redactions=tuple(redactions),
+        answer=end.final_text if answered else "",
+        question=handed.question,
     )
 
 
-def status(stop: StopReason, files: Sequence[ChangedFile]) -> Status:
-    """What became of the request. Without a diff only a run that the model ended is "no change"."""
+def status(profile: Profile, stop: StopReason, files: Sequence[ChangedFile], handed: Handed) -> Status:
+    """What became of the request. What a reading verb is for is there or it is not; a cancelled run has nothing."""
+    if stop is StopReason.NEEDS_INPUT:
+        return Status.NEEDS_INPUT
+    by_model = stop in _ENDED_BY_MODEL
+    if profile.good is Status.PLANNED:
+        there = handed.plan is not None and stop is not StopReason.CANCELED
+        return Status.PLANNED if there else Status.FAILED
+    if profile.good is Status.ANSWERED:
+        return Status.ANSWERED if by_model else Status.FAILED
+    if profile.good is Status.REVIEWED:
+        if by_model:
+            return Status.REVIEWED
+        return Status.PARTIAL if handed.review and handed.review.findings else Status.FAILED
     if files:
-        return Status.CHANGED if stop in _ENDED_BY_MODEL else Status.PARTIAL
-    return Status.NO_CHANGE if stop in _ENDED_BY_MODEL else Status.FAILED
+        return Status.CHANGED if by_model else Status.PARTIAL
+    return Status.NO_CHANGE if by_model else Status.FAILED
+
+
+def nothing_changed(git: Git, base_sha: str) -> Verdict:
+    """The gate's word on a tree that is as the base commit has it."""
+    tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
+    return Verdict(tree_sha, b"", b"", (), ())
+
+
+def thrown_away(judged: Verdict | GateError) -> tuple[str, ...]:
+    """What is said of what a run that only reads left in its tree."""
+    if isinstance(judged, GateError):
+        return (f"Commands of this run changed its work tree, and that was thrown away ({judged}).",)
+    paths = [*(file.path for file in judged.files), *(file.path for file in judged.withheld)]
+    if not paths:
+        return ()
+    named = ", ".join(f"`{path}`" for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return (
+        f"Commands of this run changed {count_of(paths, 'file')}, and that was thrown away: {named}{more}.",
+    )
 
 
 def _stop(end: LoopEnd, judged: Verdict | GateError, bad: Sequence[CheckResult]) -> StopReason:
@@ -119,13 +159,15 @@ def _stop(end: LoopEnd, judged: Verdict | GateError, bad: Sequence[CheckResult])
 
 
 def _reason(
+    profile: Profile,
+    became: Status,
     stop: StopReason,
     end: LoopEnd,
     judged: Verdict | GateError,
     files: Sequence[ChangedFile],
     withheld: Sequence[WithheldFile],
 ) -> str:
-    """One or two sentences for people: why the run ended as it did and, without a diff, why there is none."""
+    """One or two sentences for people: why the run ended as it did and, without a result, why there is none."""
     if isinstance(judged, GateError):
         return sentence(f"The gate refused the diff: {judged}")
     if stop is StopReason.GATE:
@@ -133,7 +175,9 @@ def _reason(
         return f"Everything that changed is protected and was withheld: {held}."
     if stop is StopReason.CHECKS_FAILING:
         return "The model ended its turn, and a check fails with its change."
-    if not files and stop is StopReason.END_TURN:
-        said = f" Its last words: {end.final_text}" if end.final_text else ""
+    said = f" Its last words: {end.final_text}" if end.final_text else ""
+    if SUBMIT_PLAN in profile.results and became is Status.FAILED and stop is StopReason.END_TURN:
+        return f"The model ended its turn without a plan.{said}"
+    if not files and not profile.read_only and stop is StopReason.END_TURN:
         return f"The model ended its turn without changing a file.{said}"
     return sentence(end.reason)

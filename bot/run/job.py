@@ -19,19 +19,21 @@ from bot import __version__
 from bot.agent.journal import Journal, file_version
 from bot.agent.loop import Hooks, LoopEnd, Session, TurnInfo
 from bot.agent.loop import run as converse
-from bot.agent.prompt import Facts, first_message, new_marker, system_prompt
-from bot.agent.results import DescribeChange
+from bot.agent.prompt import new_marker, system_prompt
+from bot.agent.task import Facts, LastRun, first_message
 from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.git import GitError
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError, GateError
+from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.events import Retrying
 from bot.contracts.limits import Limits
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Request
+from bot.contracts.plan import Plan
+from bot.contracts.request import Request, Verb
+from bot.contracts.review import Review
 from bot.evidence.detect import Check, detect_checks
 from bot.gate.redact import Redactor
 from bot.policy.budget import run_budget
@@ -42,7 +44,9 @@ from bot.providers.models import cost
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
 from bot.run.background import Background
 from bot.run.folder import RunFolder
-from bot.run.masked import masked
+from bot.run.masked import masked, masked_value
+from bot.run.profiles import SUBMIT_PLAN, profile_of
+from bot.run.results import Results
 from bot.run.rounds import Rounds
 from bot.run.secrets import known_secrets
 from bot.run.signals import cancelled_after
@@ -54,13 +58,21 @@ from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
 
 if TYPE_CHECKING:
     from bot.gate.tree import Verdict
+    from bot.publish.bundle import Bundle
+    from bot.run.resume import Resumed
+
+NO_PLAN = (
+    "You said you are done, but no plan was submitted. Call `submit_plan`, or say in one sentence why there is no "
+    "plan to make. This is said once."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """What a run is given. `connect` makes the provider and is called on a thread of its own. `origin` is the
-    folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `watch` is told
-    of each turn, `say` in a line of whatever else takes its time; `say` from any thread."""
+    folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the
+    folder of the bundle that a `continue` goes on from. `watch` is told of each turn, `say` in a line of whatever
+    else takes its time; `say` from any thread."""
 
     request: Request
     source: Source
@@ -70,18 +82,21 @@ class Job:
     sandbox: Setting = "auto"
     origin: Path | None = None
     budget_usd: float | None = None
+    resume: Path | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a run has to show. `verdict` is `None` when the gate refused the tree."""
+    """What a run has to show. `verdict` is `None` when the gate refused the tree, and in a run that only reads."""
 
     checkout: Checkout
     policy: Policy
     outcome: Outcome
     verdict: Verdict | None
+    plan: Plan | None = None
+    review: Review | None = None
 
 
 def run_job(job: Job, stop: CancelToken) -> Ended:
@@ -96,6 +111,8 @@ def run_job(job: Job, stop: CancelToken) -> Ended:
 
 
 def _begin(job: Job, stop: CancelToken) -> Ended:
+    _refuse_in_vain(job.request)
+    last = _last_bundle(job)
     provider = Background(job.connect, "connect")
     confinement = choose(job.sandbox)
     checkout = prepare(job.source, job.folder.root)
@@ -105,7 +122,21 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     with ExitStack() as stack:
         redactor = Redactor(known_secrets(job.environment))
         journal = stack.enter_context(Journal(job.folder.journal, redactor.text))
-        return _Run(job, checkout, policy, confinement, journal, redactor, stop, stack).hold(provider)
+        run = _Run(job, checkout, policy, confinement, journal, redactor, stop, stack, last)
+        return run.hold(provider)
+
+
+def _refuse_in_vain(request: Request) -> None:
+    if request.verb is Verb.APPROVE and request.plan is None:
+        raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
+
+
+def _last_bundle(job: Job) -> Bundle | None:
+    if job.resume is None:
+        return None
+    from bot.run.resume import last_bundle
+
+    return last_bundle(job.resume, job.request)
 
 
 class _Run:
@@ -113,7 +144,7 @@ class _Run:
 
     def __init__(
         self, job: Job, checkout: Checkout, policy: Policy, confinement: Confinement, journal: Journal,
-        redactor: Redactor, stop: CancelToken, stack: ExitStack,
+        redactor: Redactor, stop: CancelToken, stack: ExitStack, last: Bundle | None = None,
     ) -> None:  # fmt: skip
         self.job = job
         self.checkout = checkout
@@ -127,10 +158,16 @@ class _Run:
         self.turn = 0
         self.told = False
         self.judged: tuple[int, Verdict | GateError] | None = None
-        self.trees = Trees(checkout, job.folder, self._open, policy.setup, policy.bring, job.origin, job.say)
-        self.rounds = Rounds(_checks(policy, checkout), self.trees, journal.write, stop, job.say)
-        self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write)
-        self.describe = DescribeChange()
+        self.last = last
+        self.profile = profile = profile_of(job.request, last.outcome.request.verb if last else None)
+        setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
+        self.trees = Trees(checkout, job.folder, self._open, setup, bring, job.origin, job.say)
+        self.rounds = Rounds(
+            () if profile.read_only else _checks(policy, checkout), self.trees, journal.write, stop, job.say,
+            profile.unrun,
+        )  # fmt: skip
+        self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write, profile)
+        self.results = Results()
         self.workshop = AgentWorkshop(self._start, self._changed)
         stack.callback(self.trees.settle)
         stack.callback(self.rounds.settle)
@@ -138,27 +175,36 @@ class _Run:
 
     def hold(self, provider_under_way: Background[Provider]) -> Ended:
         """Start what must be there, hold the conversation, judge what came of it."""
+        last = self._resume()
         self.trees.begin(self.stop)
         if not self.trees.need_preparing:
             self.workshop.open()
         provider = provider_under_way.result()
         budget = run_budget(self.policy, self.job.request.actor.tier, self.job.budget_usd)
-        limits = Limits(turns=budget.turns, cost_usd=budget.usd, minutes=budget.minutes)
-        toolbox = RunToolbox(self.workshop, self.gatekeeper, self.describe, lambda: self.turn)
-        system = system_prompt(self.job.request.verb.value, toolbox.specs)
+        turns = min(budget.turns, self.profile.turns or budget.turns)
+        limits = Limits(turns=turns, cost_usd=budget.usd, minutes=budget.minutes)
+        tools = self.results.of(self.profile)
+        toolbox = RunToolbox(self.workshop, self.gatekeeper, self.profile, tools, lambda: self.turn)
+        system = system_prompt(self.profile.prompt, toolbox.specs)
         self.journal.write(self._header(provider, system, toolbox, limits))
+        if last and last.files:
+            self.journal.write(
+                lines.FilesChanged(0, last.files, note="the change of the run before this one")
+            )
         base, wall = self.checkout.base_sha[:12], self.confinement.name
         self.job.say(f"at commit {base}, with {provider.info.name}, sandbox {wall}")
         session = Session(
             provider, system, toolbox, self.journal, limits, self.cancel,
-            Hooks(self._request_sent, self.job.watch, self._before_end, self._retrying),
+            Hooks(
+                self._request_sent, self.job.watch, self._before_end, self._retrying, self.results.ask.stop
+            ),
             stop_on_denial=self.policy.on_deny == "stop",
             price=cost,
         )  # fmt: skip
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
         try:
             with cancelled_after(self.cancel, budget.minutes):
-                end = converse(session, first_message(self.job.request, self._facts(), new_marker()))
+                end = converse(session, self._first_message(last.last if last else None))
         finally:
             forget()
             provider.close()
@@ -167,10 +213,11 @@ class _Run:
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude
 
-        judged = self._judge()
+        judged, dropped = self._without_what_reading_left(self._judge())
         verdict = None if isinstance(judged, GateError) else judged
         changed = verdict is not None and bool(verdict.files)
         checks = self.rounds.results(verdict.tree_sha if verdict and changed else None)
+        handed = masked_value(self.results.handed(), self.redactor)
         outcome = conclude.outcome(
             conclude.Facts(
                 request=self.job.request,
@@ -181,12 +228,13 @@ class _Run:
                 ended_at=_now(),
                 version=__version__,
             ),
+            self.profile,
             end,
             judged,
-            description=self.describe.description,
+            handed,
             checks=checks,
             denials=self.gatekeeper.denials,
-            notes=self.checkout.notes,
+            notes=(*self._notes(), *dropped),
             redactions=(),
         )
         outcome = masked(outcome, self.redactor)
@@ -196,7 +244,7 @@ class _Run:
         )  # fmt: skip
         if not self.journal.failure:
             self.journal.write(ended)
-        return Ended(self.checkout, self.policy, outcome, verdict)
+        return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review)
 
     def _judge(self) -> Verdict | GateError:
         """The gate's word on the tree, every process of the workshop dead; the same word while none was started."""
@@ -221,6 +269,19 @@ class _Run:
         except GateError as error:
             return error
 
+    def _without_what_reading_left(
+        self, judged: Verdict | GateError
+    ) -> tuple[Verdict | GateError, tuple[str, ...]]:
+        """In a run that only reads whatever its commands left in the tree is thrown away, and that is said."""
+        if not self.profile.read_only:
+            return judged, ()
+        from bot.run.conclude import nothing_changed, thrown_away
+
+        said = thrown_away(judged)
+        for note in said:
+            self.journal.write(lines.Note(note))
+        return nothing_changed(self.checkout.git, self.checkout.base_sha), said
+
     # What the loop tells and asks.
 
     def _request_sent(self, turn: int) -> None:
@@ -233,8 +294,11 @@ class _Run:
         self.job.say(f"{event.reason}; asking again in {event.delay:.0f} s")
 
     def _before_end(self) -> str | None:
-        """Say once which checks fail; what cannot be judged is told at the end, not here."""
-        if self.told or not self.rounds.checks:
+        """Say once what is missing: the plan, or checks that fail; what cannot be judged is told at the end."""
+        if not self.told and SUBMIT_PLAN in self.profile.results and self.results.submit.plan is None:
+            self.told = True
+            return NO_PLAN
+        if self.told or not self.rounds.checks or self.profile.unrun:
             return None
         from bot.evidence.compare import failing, tell_model
 
@@ -295,25 +359,59 @@ class _Run:
             sandbox=self.confinement.name,
         )
 
+    def _resume(self) -> Resumed | None:
+        """The last run's change into the tree, before any workshop sees it."""
+        if self.last is None:
+            return None
+        from bot.run.resume import resume
+
+        rule = may_write(self.policy, self.job.request.actor.tier)
+        return resume(self.last, self.checkout, self.job.source, rule)
+
+    def _first_message(self, last: LastRun | None) -> str:
+        return first_message(self.job.request, self._facts(), new_marker(), last)
+
     def _facts(self) -> Facts:
+        diff = ""
+        if self.job.request.pull is not None:
+            from bot.run.pull_diff import pull_diff
+
+            diff = pull_diff(self.checkout)
         return Facts(
             root=self._root(),
             platform=f"{platform.system()} {platform.machine()}",
             base_sha=self.checkout.base_sha,
-            checks=tuple(check.command for check in self.rounds.checks),
-            notes=self.checkout.notes,
+            checks=() if self.profile.unrun else tuple(check.command for check in self.rounds.checks),
+            notes=(*self.checkout.notes, *self._missing_last()),
+            diff=diff,
+            unrun=self.profile.unrun,
         )
+
+    def _missing_last(self) -> tuple[str, ...]:
+        if self.job.request.verb is not Verb.CONTINUE or self.last is not None:
+            return ()
+        return (
+            "The last run's record could not be had: the thread and the repository show what it came to.",
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        """What people are told of the run besides."""
+        plan, unrun = self.job.request.plan, self.profile.unrun
+        carried_out = (f"This carries out the plan {plan.hash[:12]}.",) if plan is not None else ()
+        not_run = (f"No code was run: {unrun}.",) if unrun else ()
+        return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
 
 
 def base_policy(checkout: Checkout) -> Policy:
-    """The policy of the base commit. Raises `PolicyError`."""
-    return load_policy(_base_file(checkout, POLICY_FILE), POLICY_FILE)
+    """The policy of the base: of a pull request its base branch's, never its head's. Raises `PolicyError`."""
+    sha = checkout.policy_sha or checkout.base_sha
+    return load_policy(_file_at(checkout, sha, POLICY_FILE), POLICY_FILE)
 
 
-def _base_file(checkout: Checkout, path: str) -> str | None:
-    """The text of a file at the base commit; `None` where there is none. One stray byte hides no policy."""
+def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
+    """The text of a file of a commit; `None` where there is none. One stray byte hides no policy."""
     try:
-        return checkout.git.run("cat-file", "blob", f"{checkout.base_sha}:{path}").decode(errors="replace")
+        return checkout.git.run("cat-file", "blob", f"{sha}:{path}").decode(errors="replace")
     except GitError:
         return None
 
@@ -323,7 +421,7 @@ def _checks(policy: Policy, checkout: Checkout) -> tuple[Check, ...]:
         return tuple(Check(check.name, check.command, check.timeout) for check in policy.checks)
     listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
-    return detect_checks(paths, lambda path: _base_file(checkout, path))
+    return detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path))
 
 
 def _no_questions(question: Question) -> Answer:

@@ -95,7 +95,7 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
     from bot.run.show import keep
 
     outcome, verdict = ended.outcome, ended.verdict
-    bundle = keep(asked.out, folder, outcome, verdict)
+    bundle = keep(asked.out, folder, ended)
     branch = ""
     try:
         if verdict is not None and verdict.files:
@@ -109,7 +109,7 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
         raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
     finally:
         folder.drop_trees()
-    return Fixed(outcome, exit_code(outcome.stop_reason), bundle, branch, unseen)
+    return Fixed(outcome, exit_code(outcome.stop_reason, outcome.status), bundle, branch, unseen)
 
 
 def _write(file: Path, patch: bytes) -> None:

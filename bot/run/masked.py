@@ -6,10 +6,12 @@ The last net again: nothing in a workshop has a secret, unless a person went wit
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from bot.contracts.outcome import Outcome
 from bot.gate.redact import Redactor
+
+_Value = TypeVar("_Value")
 
 
 def masked(outcome: Outcome, redactor: Redactor) -> Outcome:
@@ -20,6 +22,12 @@ def masked(outcome: Outcome, redactor: Redactor) -> Outcome:
         if field.name != "request"
     }
     return replace(outcome, **{**clean, "redactions": redactor.names_hit})
+
+
+def masked_value(value: _Value, redactor: Redactor) -> _Value:
+    """Any value with every text in it masked."""
+    clean: _Value = _plain(value, redactor)
+    return clean
 
 
 def _plain(value: Any, redactor: Redactor) -> Any:

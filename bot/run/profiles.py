@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from bot.contracts.journal import Header
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, Tier, Verb
 
@@ -24,7 +25,7 @@ ASK_USER = "ask_user"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`prompt` names the system text, `task` the first message; `tools` are the workshop's and `results` our own.
+    """`prompt` names the system text; `tools` are the workshop's and `results` our own.
 
     `good` is the status of a run that came to what the verb is for. `setup` and `checks` say whether what the
     policy names under these keys is run. `turns` is a limit besides the policy's. `unrun` is why no code of the
@@ -33,7 +34,6 @@ class Profile:
 
     verb: Verb
     prompt: str
-    task: str
     tools: tuple[str, ...]
     results: tuple[str, ...]
     good: Status
@@ -50,14 +50,12 @@ class Profile:
 
 def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
     tools = (*READING, *WRITING, SHELL)
-    return Profile(verb, prompt, "fix_task", tools, (DESCRIBE_CHANGE, *results), Status.CHANGED, False)
+    return Profile(verb, prompt, tools, (DESCRIBE_CHANGE, *results), Status.CHANGED, False)
 
 
 def _reading(verb: Verb, good: Status, *results: str, setup: bool, turns: int) -> Profile:
     tools = (*READING, SHELL)
-    return Profile(
-        verb, verb.value, "read_task", tools, results, good, True, setup=setup, checks=False, turns=turns
-    )
+    return Profile(verb, verb.value, tools, results, good, True, setup=setup, checks=False, turns=turns)
 
 
 _PROFILES: Mapping[Verb, Profile] = {
@@ -90,6 +88,17 @@ def profile_of(request: Request, last: Verb | None = None) -> Profile:
         profile = replace(profile, results=tuple(name for name in profile.results if name != ASK_USER))
     reason = why_not_run(request)
     return without_running(profile, reason) if reason else profile
+
+
+def recorded_profile(header: Header) -> Profile:
+    """The profile that a recorded run had: what it went on from shows in the tools that it was given."""
+    names = {tool.name for tool in header.tools}
+    if names & set(WRITING):
+        return profile_of(header.request)
+    for verb, result in ((Verb.PLAN, SUBMIT_PLAN), (Verb.REVIEW, REPORT_FINDING)):
+        if result in names:
+            return profile_of(header.request, verb)
+    return profile_of(header.request, Verb.EXPLAIN)
 
 
 def without_running(profile: Profile, reason: str) -> Profile:

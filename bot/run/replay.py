@@ -28,18 +28,21 @@ from bot.agent.replay import (
     first_difference,
     recorded_calls,
 )
-from bot.agent.results import DESCRIBE_CHANGE, DescribeChange
 from bot.agent.toolbox import Handler, Toolbox
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError, UsageError
+from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome
 from bot.gate.tree import Verdict, judge_tree
 from bot.policy.decide import may_write
 from bot.policy.schema import Policy
 from bot.providers.replay import ReplayProvider
+from bot.run.conclude import nothing_changed
 from bot.run.job import base_policy
+from bot.run.profiles import recorded_profile
+from bot.run.results import Results, ResultTool
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
 from bot.sandbox.choose import Setting, choose
@@ -109,14 +112,16 @@ def _play(
     journal.write(header)
     tape = Tape(recorded_calls(recorded))
     handlers = {spec.name: _handler(spec.name, tape, workshop, rerun) for spec in header.tools}
-    if DESCRIBE_CHANGE.name in handlers:
-        handlers[DESCRIBE_CHANGE.name] = _taking(tape, DescribeChange())
+    results = Results()
+    handlers |= {name: _taking(tape, tool) for name in handlers if (tool := results.find(name))}
+    _put_last_change(recorded, workshop, cancel)
     gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write)
     host_texts = _host_texts(recorded)
     session = Session(
         ReplayProvider(recorded.responses(), header.info), header.system,
         Toolbox(header.tools, handlers, gatekeeper.permit), journal, header.limits, cancel,
-        Hooks(before_end=lambda: next(host_texts, None)), stop_on_denial=policy.on_deny == "stop",
+        Hooks(before_end=lambda: next(host_texts, None), wants_end=results.ask.stop),
+        stop_on_denial=policy.on_deny == "stop",
     )  # fmt: skip
     first = next((line.text for line in recorded.records(lines.UserText)), None)
     if first is None:
@@ -130,10 +135,10 @@ def _host_texts(recorded: JournalFile) -> Iterator[str]:
     return (text for text in said if text != SAID_NOTHING)
 
 
-def _taking(tape: Tape, describe: DescribeChange) -> Handler:
+def _taking(tape: Tape, result: ResultTool) -> Handler:
     def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        tape.take(DESCRIBE_CHANGE.name)
-        return describe(arguments, cancel)
+        tape.take(result.spec.name)
+        return result(arguments, cancel)
 
     return handle
 
@@ -151,6 +156,14 @@ def _handler(tool: str, tape: Tape, workshop: Workshop, rerun: bool) -> Handler:
         return call.outcome
 
     return handle
+
+
+def _put_last_change(recorded: JournalFile, workshop: Workshop, cancel: CancelToken) -> None:
+    """What was in the tree before the first turn, where the run went on from another."""
+    there = [file for line in recorded.records(lines.FilesChanged) if line.turn == 0 for file in line.files]
+    _put_in_place(
+        RecordedCall(0, ToolCall("", "the last run's change", ""), None, tuple(there)), workshop, cancel
+    )
 
 
 def _put_in_place(call: RecordedCall, workshop: Workshop, cancel: CancelToken) -> None:
@@ -180,6 +193,8 @@ def _write_file(file: lines.FileVersion) -> str:
 
 
 def _judge(checkout: Checkout, policy: Policy, recorded: JournalFile) -> Verdict | None:
+    if recorded_profile(recorded.header).read_only:
+        return nothing_changed(checkout.git, checkout.base_sha)
     rule = may_write(policy, recorded.header.request.actor.tier)
     try:
         return judge_tree(checkout.git, checkout.base_sha, checkout.tree, may_write=rule)

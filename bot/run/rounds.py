@@ -21,27 +21,37 @@ Say = Callable[[str], None]
 class Rounds:
     """Before-checks start once, in the background; each after-round is for one tree object, and kept.
 
-    `say` takes a line about what is waited for.
+    `say` takes a line about what is waited for. With `unrun`, which says why, nothing is ever run.
     """
 
     def __init__(
-        self, checks: Sequence[Check], trees: Trees, write: Write, cancel: CancelToken, say: Say
+        self,
+        checks: Sequence[Check],
+        trees: Trees,
+        write: Write,
+        cancel: CancelToken,
+        say: Say,
+        unrun: str = "",
     ) -> None:
         self.checks = tuple(checks)
         self._trees = trees
         self._write = write
         self._cancel = cancel
         self._say = say
+        self._unrun = unrun
         self._before: Background[tuple[CheckRun, ...]] | None = None
         self._after: dict[str, tuple[CheckRun, ...]] = {}
 
     def start_before(self) -> None:
         """Begin the round on the base; at once back."""
-        if self.checks and self._before is None:
+        if self.checks and not self._unrun and self._before is None:
             self._before = Background(lambda: self._round("before", None), "checks before")
 
     def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
         """Both rounds, the second on `tree_sha`; `None` where there is nothing to check."""
+        if self._unrun:
+            not_run = [CheckRun(CheckState.NOT_RUN, note=self._unrun)] * len(self.checks)
+            return pair(self.checks, not_run, not_run)
         self.start_before()
         if self._before and self._before.under_way:
             self._say("waiting for the checks before the change")

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import __version__
-from bot.agent.arguments import BadArgumentsError, parse
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import LoopEnd
-from bot.agent.replay import recorded_calls
-from bot.agent.results import DESCRIBE_CHANGE, DescribeChange
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import (
@@ -26,7 +21,6 @@ from bot.contracts.outcome import (
     CheckRun,
     CheckState,
     Denial,
-    Description,
     Outcome,
     StopReason,
 )
@@ -37,6 +31,8 @@ from bot.policy.decide import may_write
 from bot.run import conclude
 from bot.run.folder import RunFolder, has_begun, parent_folder
 from bot.run.job import base_policy
+from bot.run.profiles import recorded_profile
+from bot.run.results import Results
 from bot.run.secrets import known_secrets
 from bot.run.show import write_out
 
@@ -75,12 +71,23 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
         request=header.request, base_sha=header.base_sha, model=header.model, sandbox=header.sandbox,
         started_at=header.started_at, ended_at=_last_change(folder), version=__version__,
     )  # fmt: skip
+    profile = recorded_profile(header)
+    notes = (recorded.cut,) if recorded.cut else ()
+    if profile.read_only:
+        notes, judged = (
+            (*notes, *conclude.thrown_away(judged)),
+            conclude.nothing_changed(checkout.git, header.base_sha),
+        )
+    results = Results()
+    results.hear_again(recorded)
+    handed = results.handed()
     outcome = conclude.outcome(
-        facts, _end(recorded), judged, description=_description(recorded), checks=_checks(recorded),
-        denials=_denials(recorded), notes=(recorded.cut,) if recorded.cut else (), redactions=(),
+        facts, profile, _end(recorded), judged, handed, checks=_checks(recorded), denials=_denials(recorded),
+        notes=notes, redactions=(),
     )  # fmt: skip
     bundle = out.resolve() if out else folder.bundle
-    write_out(bundle, outcome, judged if isinstance(judged, Verdict) else None, folder.journal)
+    verdict = judged if isinstance(judged, Verdict) else None
+    write_out(bundle, outcome, verdict, folder.journal, plan=handed.plan, review=handed.review)
     return Salvaged(outcome, bundle)
 
 
@@ -111,16 +118,6 @@ def _end(recorded: JournalFile) -> LoopEnd:
     spent = list(recorded.records(lines.BudgetChanged))
     turns, usage, cost = (spent[-1].turn, spent[-1].usage, spent[-1].cost) if spent else (0, Usage(), 0.0)
     return LoopEnd(StopReason.ERROR, _DIED, turns, usage, cost, "")
-
-
-def _description(recorded: JournalFile) -> Description:
-    """What the model had handed over by then."""
-    describe = DescribeChange()
-    for call in recorded_calls(recorded):
-        if call.call.name == DESCRIBE_CHANGE.name and call.result is not None and not call.result.is_error:
-            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
-                describe(parse(call.call.arguments, DESCRIBE_CHANGE.parameters).values, CancelToken())
-    return describe.description
 
 
 def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:

@@ -6,20 +6,23 @@ from pathlib import Path
 
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
+from bot.contracts.plan import Plan
+from bot.contracts.review import Review
 from bot.gate.tree import Verdict
 from bot.publish.bundle import REPORT, write_bundle
 from bot.publish.commit import commit_message
 from bot.run.folder import RunFolder
+from bot.run.job import Ended
 
 
-def keep(out: Path | None, folder: RunFolder, outcome: Outcome, verdict: Verdict | None) -> Path:
+def keep(out: Path | None, folder: RunFolder, ended: Ended) -> Path:
     """Write the bundle of the run in `folder`, to `out` where that is given; the bundle's folder.
 
     Raises `AgentError` where that fails, and then says how to have the diff all the same.
     """
     bundle = out.resolve() if out else folder.bundle
     try:
-        write_out(bundle, outcome, verdict, folder.journal)
+        write_out(bundle, ended.outcome, ended.verdict, folder.journal, plan=ended.plan, review=ended.review)
     except AgentError as error:
         raise AgentError(
             f"{error} The run's work tree is kept: when there is room, `slash-agent salvage {folder.root}`."
@@ -27,7 +30,15 @@ def keep(out: Path | None, folder: RunFolder, outcome: Outcome, verdict: Verdict
     return bundle
 
 
-def write_out(folder: Path, outcome: Outcome, verdict: Verdict | None, journal: Path) -> None:
+def write_out(
+    folder: Path,
+    outcome: Outcome,
+    verdict: Verdict | None,
+    journal: Path,
+    *,
+    plan: Plan | None = None,
+    review: Review | None = None,
+) -> None:
     """Write the bundle of a run to `folder`, the diff before the page: what only shows must not cost what counts.
 
     Raises `AgentError` when the disk does not take it.
@@ -36,7 +47,8 @@ def write_out(folder: Path, outcome: Outcome, verdict: Verdict | None, journal: 
     from bot.report.page import render_page
 
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
-    write_bundle(folder, outcome, patch, withheld, commit_message(outcome), journal)
+    message = commit_message(outcome)
+    write_bundle(folder, outcome, patch, withheld, message, journal, review=review, plan=plan)
     page = render_page(journal)
     try:
         (folder / REPORT).write_text(page, encoding="utf-8")

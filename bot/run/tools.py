@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.agent.results import DESCRIBE_CHANGE, DescribeChange
 from bot.agent.toolbox import Executed, Handler, Permission, Toolbox
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
@@ -15,27 +14,37 @@ from bot.contracts.outcome import Denial
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.policy.decide import Decision, decide
-from bot.policy.schema import Policy
+from bot.policy.schema import Effect, Policy
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
+from bot.run.profiles import SHELL, WRITING, Profile
+from bot.run.results import ResultTool
 from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.workshop import Answer, Question
 
-_SHELL = "bash"
 _LONGEST_SUBJECT = 200
 
 
 class Gatekeeper:
-    """Asks the policy about each call and about each write the tool host proposes; remembers the denials."""
+    """Asks the verb and the policy about each call and about each write the tool host proposes; remembers the
+    denials. Without a `profile` only the policy counts."""
 
-    def __init__(self, policy: Policy, tier: Tier, root: str, write: Callable[[lines.Record], None]) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        tier: Tier,
+        root: str,
+        write: Callable[[lines.Record], None],
+        profile: Profile | None = None,
+    ) -> None:
         self._policy = policy
         self._tier = tier
         self._root = root
         self._write = write
+        self._profile = profile
         self.denials: list[Denial] = []
 
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
-        decision = decide(self._policy, self._tier, tool, arguments, root=self._root)
+        decision = self._decide(tool, arguments)
         if decision.allowed:
             return Permission(allow=True, rule=decision.rule)
         subject = str(arguments.get("command") or arguments.get("path") or "")
@@ -44,33 +53,54 @@ class Gatekeeper:
     def answer(self, question: Question) -> Answer:
         """The path is the resolved one here: a link cannot lead a write past a rule."""
         self._write(lines.Question(question.tool, question.path, question.action, question.diff))
-        decision = decide(self._policy, self._tier, question.tool, {"path": question.path}, root=self._root)
+        decision = self._decide(question.tool, {"path": question.path}, writes=True)
         reason = "" if decision.allowed else self._denied(question.tool, question.path, decision)
         self._write(
             lines.Permitted(question.tool, decision.allowed, decision.rule, reason, path=question.path)
         )
         return Answer(decision.allowed, reason)
 
+    def _decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
+        if self._profile is not None and (reason := _masked(self._profile, tool, writes=writes)):
+            return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", reason)
+        return decide(self._policy, self._tier, tool, arguments, root=self._root)
+
     def _denied(self, tool: str, subject: str, decision: Decision) -> str:
         self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], decision.rule, decision.reason))
         return decision.message
 
 
+def _masked(profile: Profile, tool: str, *, writes: bool) -> str:
+    """Why the verb does not let `tool` be used, whatever the policy says; empty where it does.
+
+    What is not offered is not there for the model either; this holds for whoever finds another way to ask.
+    """
+    if profile.read_only and (writes or tool in WRITING):
+        return "it changes nothing"
+    if tool == SHELL and profile.unrun:
+        return profile.unrun
+    if tool not in profile.offered:
+        return f"it is not given {tool}"
+    return ""
+
+
 class RunToolbox(Toolbox):
-    """The session's tools: those of the workshop, and `describe_change`, which never leaves the supervisor."""
+    """The session's tools: those that the profile names, of the workshop and of our own."""
 
     def __init__(
         self,
         workshop: AgentWorkshop,
         gatekeeper: Gatekeeper,
-        describe: DescribeChange,
+        profile: Profile,
+        results: Sequence[ResultTool],
         turn: Callable[[], int],
     ) -> None:
+        offered = tuple(spec for spec in TOOL_SPECS if spec.name in profile.tools)
         handlers: dict[str, Handler] = {
-            spec.name: self._through(workshop, gatekeeper, spec.name) for spec in TOOL_SPECS
+            spec.name: self._through(workshop, gatekeeper, spec.name) for spec in offered
         }
-        handlers[DESCRIBE_CHANGE.name] = describe
-        super().__init__((*TOOL_SPECS, DESCRIBE_CHANGE), handlers, gatekeeper.permit)
+        handlers |= {tool.spec.name: tool for tool in results}
+        super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit)
         self._turn = turn
         self._place = CallPlace(0, "")
 
@@ -81,7 +111,7 @@ class RunToolbox(Toolbox):
     def _through(self, workshop: AgentWorkshop, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
             # Edits report their own hashes; only a command can change files without saying so.
-            place = self._place if tool == _SHELL else None
+            place = self._place if tool == SHELL else None
             denials = len(gatekeeper.denials)
             outcome = workshop.call(tool, arguments, cancel, place=place)
             if len(gatekeeper.denials) == denials:

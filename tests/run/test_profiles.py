@@ -48,7 +48,7 @@ def test_a_changing_verb_gets_every_tool_of_the_workshop(verb: Verb) -> None:
     assert not profile.read_only
 
 
-@pytest.mark.parametrize("verb", MODEL_VERBS)
+@pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
 def test_on_a_forks_head_nothing_is_run(verb: Verb) -> None:
     profile = profile_of(under(FORK, verb))
     assert SHELL not in profile.tools

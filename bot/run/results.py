@@ -1,0 +1,71 @@
+"""What the model hands over in a run, through tools that never leave the supervisor, kept until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bot.agent.arguments import BadArgumentsError, parse
+from bot.agent.journal_file import JournalFile
+from bot.agent.plans import SubmitPlan
+from bot.agent.questions import AskUser
+from bot.agent.replay import recorded_calls
+from bot.agent.results import DescribeChange
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import Description
+from bot.contracts.plan import Plan
+from bot.contracts.review import Review
+from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.run.profiles import Profile
+
+_NOTHING = Description()
+
+
+class ResultTool(Protocol):
+    """A tool of our own: it takes what the model hands over, and keeps it."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What there is in the end."""
+
+    description: Description = _NOTHING
+    plan: Plan | None = None
+    question: str = ""
+    review: Review | None = None
+
+
+class Results:
+    """The result tools of one run."""
+
+    def __init__(self, *more: ResultTool) -> None:
+        self.describe = DescribeChange()
+        self.submit = SubmitPlan()
+        self.ask = AskUser()
+        tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, *more)
+        self._tools = {tool.spec.name: tool for tool in tools}
+
+    def find(self, name: str) -> ResultTool | None:
+        return self._tools.get(name)
+
+    def of(self, profile: Profile) -> tuple[ResultTool, ...]:
+        """Those that the profile offers, in its order."""
+        return tuple(self._tools[name] for name in profile.results)
+
+    def handed(self, review: Review | None = None) -> Handed:
+        return Handed(self.describe.description, self.submit.plan, self.ask.question, review)
+
+    def hear_again(self, recorded: JournalFile) -> None:
+        """Take what a recorded run handed over, as far as it got."""
+        for call in recorded_calls(recorded):
+            tool = self._tools.get(call.call.name)
+            if tool is not None and call.result is not None and not call.result.is_error:
+                with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                    tool(parse(call.call.arguments, tool.spec.parameters).values, CancelToken())
