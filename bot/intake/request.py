@@ -82,14 +82,14 @@ def build_request(
     refusal = _refuse(command, actor, asked, admitted)
     if refusal is not None:
         return _quiet(refusal, actor, asked)
+    if asked.cause is Cause.FAILED_RUN and _tried_enough(asked, tries):
+        return Ignored(f"Nothing to do: the failed run's head was worked on {MOST_TRIES} times already.")
     asked = completed(asked, threads)
     if _locked(asked):
         return _LOCKED
     refusal = misplaced(command, asked)
     if refusal is not None:
         return _quiet(refusal, actor, asked)
-    if asked.cause is Cause.FAILED_RUN and _tried_enough(asked, tries):
-        return Ignored(f"Nothing to do: the failed run's head was worked on {MOST_TRIES} times already.")
     request = _request(asked, command, actor, threads)
     return _quiet(request, actor, asked) if isinstance(request, Refusal) else request
 

@@ -87,7 +87,7 @@ class Threads:
     push_list: Sequence[PushData] | None = ()
     review: Sequence[ReviewThread] = ()
     failed: Sequence[FailedCheck] | AgentError = ()
-    issue_answer: IssueData | None = None
+    on_issue: bool = False
 
     def permission(self, repository: str, login: str) -> Permission:
         self.asked.append(f"permission {repository} {login}")
@@ -98,9 +98,12 @@ class Threads:
         yield from self.thread
 
     def issue(self, repository: str, number: int) -> IssueData:
-        assert self.issue_answer is not None, "the issue as of the trigger is in the payload"
         self.asked.append(f"issue {repository} {number}")
-        return self.issue_answer
+        url = f"https://github.example/{repository}/{'issues' if self.on_issue else 'pull'}/{number}"
+        return IssueData(
+            number, "Mend the sum", "It was off by one.", "reporter", "User", url, AT, AT,
+            is_pull_request=not self.on_issue,
+        )  # fmt: skip
 
     def repository(self, repository: str) -> RepositoryData:
         self.asked.append(f"repository {repository}")
