@@ -10,13 +10,14 @@ from bot.github.repositories import Repositories
 from bot.github.retry import Pace
 from bot.github.review_threads import ReviewThreads
 from bot.github.runs import Runs
+from bot.github.settings import Settings
 from bot.github.threads import Threads
 
 _TIMEOUT = 30
 _API_VERSION = "2022-11-28"
 
 
-class GitHub(Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs):
+class GitHub(Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings):
     """Made by `connect`. Methods raise `GitHubError`. Not for two threads at once: each has its own.
 
     `calls` lists every request that was sent to the API.

@@ -30,7 +30,8 @@ class Settings(Border):
                 doing, f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"])
             )
         except GitHubError as error:
-            return _unknown(error)
+            _refused_to_say(error)
+            return None
         return ActionsSettings(enabled, opens)
 
     def branch_rules(self, repository: str, branch: str) -> list[str]:
@@ -46,7 +47,8 @@ class Settings(Border):
         try:
             return self._one(doing, path, lambda data: [str(secret["name"]) for secret in data["secrets"]])
         except GitHubError as error:
-            return _unknown(error)
+            _refused_to_say(error)
+            return None
 
     def permissions(self, repository: str) -> dict[str, bool]:
         """What the token may on the repository (`push`, `pull`, `admin` …); empty where GitHub does not say."""
@@ -58,6 +60,7 @@ class Settings(Border):
         return self._one(doing, f"/repos/{repository}", parse)
 
 
-def _unknown(error: GitHubError) -> None:
+def _refused_to_say(error: GitHubError) -> None:
+    """GitHub hides with a 404 what a token may not see. Anything else is trouble, and raised again."""
     if error.status not in (403, 404):
         raise error

@@ -30,7 +30,7 @@ class Vendor:
     default_url: str
 
 
-_VENDORS = {
+VENDORS = {
     "anthropic": Vendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
     "openai": Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
 }
@@ -41,10 +41,10 @@ def default_model(environment: Mapping[str, str]) -> str:
 
     Raises `UsageError` where none has.
     """
-    for provider, vendor in _VENDORS.items():
+    for provider, vendor in VENDORS.items():
         if environment.get(vendor.key_variable, "").strip():
             return f"{provider}/{DEFAULTS[provider]}"
-    keys = " or ".join(vendor.key_variable for vendor in _VENDORS.values())
+    keys = " or ".join(vendor.key_variable for vendor in VENDORS.values())
     raise UsageError(
         f"There is no model to work with: set {keys}, or name one with --model provider/name. {_NO_KEY}"
     )
@@ -110,10 +110,10 @@ def _wire(provider: str, endpoint: Endpoint, info: ModelInfo) -> Wire:
 
 def _split(model: str) -> tuple[str, str, Vendor]:
     provider, slash, name = model.partition("/")
-    known = ", ".join(_VENDORS)
+    known = ", ".join(VENDORS)
     if not slash or not name.strip():
         raise UsageError(f"--model takes provider/name, for example {_example()}; this is {model!r}")
-    vendor = _VENDORS.get(provider)
+    vendor = VENDORS.get(provider)
     if vendor is None:
         raise UsageError(
             f"There is no provider {provider!r}; known are {known}. A server that speaks OpenAI's or "

@@ -1,0 +1,84 @@
+"""Say what the bot needs and does not have: sandbox, model, policy, workflow, and, with a token, what the repository's
+settings on GitHub let it do. Each thing that is missing comes with its fix."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.doctor.finding import Finding, State, is_healthy
+from bot.doctor.here import look_here
+from bot.doctor.there import look_there
+from bot.run.github_env import read_github_environment
+
+EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
+
+_MARKS = {State.OK: "ok     ", State.WARNING: "warning", State.MISSING: "MISSING", State.UNKNOWN: "unknown"}
+_REMOTE = re.compile(r"[:/]([A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="the checkout (default: here)"
+    )
+    parser.add_argument(
+        "--repository",
+        default=os.environ.get("GITHUB_REPOSITORY", ""),
+        metavar="OWNER/NAME",
+        help="on GitHub (default: where the checkout's `origin` leads)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Exit code 2 when something is missing."""
+    root = arguments.repo.resolve()
+    if not root.is_dir():
+        raise UsageError(f"There is no folder {root}.")
+    findings = [*look_here(root, os.environ), *_on_github(arguments.repository or _origin(root))]
+    if arguments.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=1))
+    else:
+        print("\n".join(_lines(findings)))
+    return ExitCode.DONE if is_healthy(findings) else ExitCode.USAGE
+
+
+def _on_github(repository: str) -> list[Finding]:
+    where = read_github_environment(os.environ)
+    if not repository:
+        said = "There is no remote `origin` that leads to GitHub."
+        return [Finding("GitHub", State.UNKNOWN, said, "name the repository with --repository OWNER/NAME")]
+    if not where.token:
+        said = f"Without a token nothing can be said about {repository} on GitHub."
+        return [Finding("GitHub", State.UNKNOWN, said, "set GITHUB_TOKEN")]
+    from bot.github.client import connect
+
+    return look_there(repository, connect(where.token, where.api_url))
+
+
+def _origin(root: Path) -> str:
+    """`owner/name` of the remote `origin`; empty where there is none. Nothing is fetched, no hook is run."""
+    asked = subprocess.run(
+        ["git", "-C", str(root), "config", "--get", "remote.origin.url"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = _REMOTE.search(asked.stdout)
+    return found.group(1) if found else ""
+
+
+def _lines(findings: list[Finding]) -> list[str]:
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for finding in findings:
+        lines.append(f"{_MARKS[finding.state]}  {finding.name:<{width}}  {finding.said}")
+        if finding.fix:
+            lines.append(f"{'':9}{'':{width}}  fix: {finding.fix}")
+    return lines

@@ -1,0 +1,1 @@
+"""What a repository needs for the bot, and whether it is there: `doctor` looks, `init` writes."""

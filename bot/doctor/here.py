@@ -1,0 +1,129 @@
+"""What can be seen from the checkout and this machine: sandbox, model, policy, checks, workflow."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.contracts.errors import AgentError, NoSandboxError
+from bot.doctor.finding import Finding, State
+from bot.evidence.detect import detect_checks
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Policy
+from bot.providers.reach import has_key, reach
+from bot.sandbox.choose import choose
+from bot.workshop.client.workshop import Answer, Question, Workshop
+
+WORKFLOWS = ".github/workflows"
+_USES = re.compile(
+    r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
+)
+_MAX_FILE = 256 * 1024
+_MOST_FILES = 50_000
+
+
+def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
+    """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
+    policy = _policy(root)
+    return [sandbox(environment), *models(environment), policy, *_checks(root, policy), workflow(root)]
+
+
+def sandbox(environment: Mapping[str, str]) -> Finding:
+    """Starts one and plants its canaries, as a run does."""
+    name = "sandbox"
+    try:
+        confinement = choose("strict")
+        with tempfile.TemporaryDirectory(prefix="slash-agent-doctor-") as folder:
+            tree, own = Path(folder).resolve() / "tree", Path(folder).resolve() / "run"
+            tree.mkdir()
+            own.mkdir()
+            with Workshop.start(confinement, tree=tree, folder=own, environment=environment, ask=_no):
+                return Finding(name, State.OK, f"{confinement.name} holds: every canary stayed out of reach.")
+    except NoSandboxError as error:
+        return Finding(
+            name, State.MISSING, str(error), "bash .github/action/setup-sandbox installs and allows it"
+        )
+
+
+def models(environment: Mapping[str, str]) -> list[Finding]:
+    """One finding for each provider that has a key or an address; one for all where none has."""
+    found = []
+    for provider in ("anthropic", "openai"):
+        if has_key(provider, environment):
+            result = reach(provider, environment)
+            state = State.OK if result.taken else State.MISSING
+            fix = (
+                ""
+                if result.taken
+                else ("check the key" if result.reached else "check the address and the proxy")
+            )
+            found.append(Finding(f"model, {provider}", state, result.said, fix))
+    if found:
+        return found
+    fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY; in Actions give the action its input from a secret"
+    return [Finding("model", State.MISSING, "There is no key for a model here.", fix)]
+
+
+def workflow(root: Path) -> Finding:
+    name = "workflow"
+    folder = root / WORKFLOWS
+    for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else []:
+        text = _text(file)
+        if text and _USES.search(text) and "/agent" in text:
+            return Finding(name, State.OK, f"{file.relative_to(root)} runs the action.")
+    said = f"No workflow in {WORKFLOWS} runs the action."
+    return Finding(
+        name, State.MISSING, said, "slash-agent init writes one; it counts once it is on the default branch"
+    )
+
+
+def _policy(root: Path) -> Finding:
+    name, text = "policy", _text(root / POLICY_FILE)
+    if text is None:
+        return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
+    try:
+        load_policy(text, POLICY_FILE)
+    except AgentError as error:
+        return Finding(name, State.MISSING, str(error), f"slash-agent policy check {POLICY_FILE}")
+    return Finding(name, State.OK, f"{POLICY_FILE} has no problems.")
+
+
+def _checks(root: Path, policy: Finding) -> list[Finding]:
+    """Nothing, where the policy cannot be read: it may name some."""
+    if policy.state is State.MISSING:
+        return []
+    read: Policy = load_policy(_text(root / POLICY_FILE), POLICY_FILE)
+    if read.checks:
+        named = ", ".join(f"`{check.command}`" for check in read.checks)
+        return [Finding("checks", State.OK, f"The policy names {named}.")]
+    detected = detect_checks(_paths(root), lambda path: _text(root / path))
+    if detected:
+        named = ", ".join(f"`{check.command}`" for check in detected)
+        return [Finding("checks", State.OK, f"The policy names none; found {named}.")]
+    said = "No check was found: a pull request will carry no evidence."
+    return [Finding("checks", State.WARNING, said, f"name some under `checks:` in {POLICY_FILE}")]
+
+
+def _paths(root: Path) -> list[str]:
+    found: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in (".git", "node_modules", ".venv")]
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in files]
+        if len(found) > _MOST_FILES:
+            break
+    return found
+
+
+def _text(file: Path) -> str | None:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MAX_FILE).decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _no(question: Question) -> Answer:
+    return Answer(False, f"{question.tool} is not used here")

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.doctor.finding import Finding, State
+from bot.doctor.here import look_here, models, sandbox, workflow
+from tests.support.model_script import Status
+from tests.support.model_server import ModelServer
+from tests.support.repositories import sample_repository
+
+NOBODY = {"PATH": os.environ["PATH"]}
+
+
+def of(findings: list[Finding], name: str) -> Finding:
+    [found] = [finding for finding in findings if finding.name == name]
+    return found
+
+
+@pytest.mark.bubblewrap
+def test_a_sandbox_that_holds_is_said_with_its_name() -> None:
+    found = sandbox(NOBODY)
+    assert (found.state, found.fix) == (State.OK, "")
+    assert found.said.startswith("bubblewrap")
+
+
+def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.sandbox.choose._USUAL", ())
+    monkeypatch.setenv("PATH", "/nonexistent")
+    found = sandbox(NOBODY)
+    assert found.state is State.MISSING
+    assert "not installed" in found.said
+    assert "setup-sandbox" in found.fix
+
+
+def test_no_key_at_all_is_one_finding() -> None:
+    [found] = models(NOBODY)
+    assert found.state is State.MISSING
+    assert "ANTHROPIC_API_KEY or OPENAI_API_KEY" in found.fix
+
+
+def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
+    """404: a server of one's own need not list its models."""
+    with ModelServer([Status(404), Status(404)]) as server:
+        found = models(NOBODY | server.environment())
+        assert {finding.state for finding in found} == {State.OK}
+        assert [request.path for request in server.requests] == ["/v1/models", "/v1/models"]
+
+
+@pytest.mark.parametrize(
+    ("code", "fix"), [(401, "check the key"), (403, "check the key"), (503, "check the address")]
+)
+def test_a_refused_key_and_a_server_in_trouble_are_told_apart(code: int, fix: str) -> None:
+    with ModelServer([Status(code), Status(code)]) as server:
+        found = models(NOBODY | server.environment())
+    assert {finding.state for finding in found} == {State.MISSING}
+    assert all(finding.fix.startswith(fix) for finding in found)
+
+
+def test_a_provider_that_is_not_there_is_missing() -> None:
+    with ModelServer([]) as server:
+        environment = NOBODY | server.environment()
+    found = models(environment)
+    assert {finding.state for finding in found} == {State.MISSING}
+    assert all("cannot be reached" in finding.said for finding in found)
+
+
+def test_a_sound_checkout_has_nothing_missing_but_what_is_not_there(tmp_path: Path) -> None:
+    root = sample_repository(tmp_path / "tidytime")
+    found = look_here(root, NOBODY)
+    assert of(found, "policy").state is State.OK
+    assert of(found, "checks").said == "The policy names `python3 -m unittest`."
+    assert of(found, "workflow").state is State.MISSING
+
+
+def test_a_policy_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
+    root = sample_repository(tmp_path / "tidytime")
+    (root / ".github" / "agent.yml").write_text("chekcs: []\n")
+    found = look_here(root, NOBODY)
+    assert of(found, "policy").state is State.MISSING
+    assert ".github/agent.yml:1:1: unknown key `chekcs`" in of(found, "policy").said
+    assert not [finding for finding in found if finding.name == "checks"]
+
+
+def test_checks_that_the_files_suggest_are_named(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module x\n")
+    assert of(look_here(tmp_path, NOBODY), "checks").said == "The policy names none; found `go test ./...`."
+
+
+def test_no_checks_is_a_warning(tmp_path: Path) -> None:
+    assert of(look_here(tmp_path, NOBODY), "checks").state is State.WARNING
+
+
+@pytest.mark.parametrize("uses", ["slash-agent/slash-agent@v0", "acme/slash-agent@0123", "./"])
+def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str) -> None:
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "other.yml").write_text("on: push\n")
+    assert workflow(tmp_path).state is State.MISSING
+    text = f"jobs:\n  a:\n    if: contains(github.event.comment.body, '/agent')\n    steps:\n      - uses: {uses}\n"
+    (folder / "bot.yaml").write_text(text)
+    assert workflow(tmp_path).said == ".github/workflows/bot.yaml runs the action."
