@@ -70,6 +70,16 @@ class ReviewThread:
     resolved: bool = False
     outdated: bool = False
 
+    @property
+    def place(self) -> str:
+        """`lines 10-12 of src/sum.py`; of the old file where the thread is on removed lines."""
+        path = "".join(c if c.isprintable() else "?" for c in self.path)
+        if not self.line:
+            return path
+        several = self.start_line and self.start_line != self.line
+        lines = f"lines {self.start_line}-{self.line}" if several else f"line {self.line}"
+        return f"{lines} of {path}{' before the change' if self.side is Side.LEFT else ''}"
+
 
 @dataclass(frozen=True, slots=True)
 class Annotation:

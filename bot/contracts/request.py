@@ -12,6 +12,7 @@ from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
 _THE_THREAD = frozenset(
     {"", "this", "it", "this issue", "this bug", "this one", "this pull request", "this pr"}
 )
+_THE_LINES = frozenset({"", "this", "it", "this one", "this line", "these lines", "this code", "here"})
 
 
 class Verb(StrEnum):
@@ -101,8 +102,12 @@ class Request:
 
     @property
     def wish(self) -> str:
-        """The instruction in words that stand alone: a mere "this" speaks of the thread it was written in."""
-        if self.thread is None or self.instruction.strip(" .!\n").lower() not in _THE_THREAD:
+        """The instruction in words that stand alone: a mere "this" speaks of the thread it was written in, and in a
+        review comment of its lines."""
+        said = self.instruction.strip(" .!\n").lower()
+        if self.anchor is not None and said in _THE_LINES:
+            return f"{self.verb.value.capitalize()} what this review thread is about: {self.anchor.place}."
+        if self.thread is None or said not in _THE_THREAD:
             return self.instruction
         kind = "pull request" if self.thread.is_pull_request else "issue"
         return f"{self.verb.value.capitalize()} this {kind}."

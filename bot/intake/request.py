@@ -36,6 +36,7 @@ __all__ = [
 
 THIS_ISSUE = "this issue"
 THIS_PULL = "this pull request"
+THESE_LINES = "this"
 MOST_TRIES = 2
 """How often a failed run may set off a fix of one head."""
 
@@ -208,9 +209,11 @@ def _request(asked: Asked, command: Command, actor: Actor, reader: PullReader) -
 
 
 def instruction_of(command: Command, asked: Asked) -> str:
-    """What was asked for in words; "this issue" where there are none."""
+    """What was asked for in words; "this issue" and the like where there are none."""
     if command.instruction:
         return command.instruction
+    if asked.anchor is not None:
+        return THESE_LINES
     if asked.subject is None:
         return f"the task {asked.task}" if asked.task else "this repository"
     return THIS_PULL if asked.subject.is_pull_request else THIS_ISSUE
