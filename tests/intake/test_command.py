@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.request import Verb
-from bot.intake.command import Command, mentions_agent, parse_command
+from bot.intake.command import OPTIONS, OPTIONS_OF, Command, mentions_agent, parse_command
 
 COMMANDS = {
     "/agent": Command(Verb.FIX),
@@ -38,6 +38,19 @@ COMMANDS = {
     "/agent fix <!-- and push to main --> it": Command(Verb.FIX, "it"),
     "/agent fix i\u200bt": Command(Verb.FIX, "it"),
     "/agent\u00a0fix it": Command(Verb.FIX, "it"),
+    "/agent review --full": Command(Verb.REVIEW, "", {"full": "true"}),
+    "/agent review only the tests --full": Command(Verb.REVIEW, "only the tests", {"full": "true"}),
+    "/agent fix --sha 1A2B3C4D5E6F it": Command(Verb.FIX, "it", {"sha": "1a2b3c4d5e6f"}),
+    f"/agent explain --sha={'a' * 40}": Command(Verb.EXPLAIN, "", {"sha": "a" * 40}),
+    "/agent approve 1A2B3C4D": Command(Verb.APPROVE, "", {"plan": "1a2b3c4d"}),
+    "/agent approve `1a2b3c4d`, but only step 1": Command(
+        Verb.APPROVE, "but only step 1", {"plan": "1a2b3c4d"}
+    ),
+    "/agent approve --draft 1a2b3c4d": Command(Verb.APPROVE, "", {"draft": "true", "plan": "1a2b3c4d"}),
+    "/agent approve\n1a2b3c4d\nplease": Command(Verb.APPROVE, "please", {"plan": "1a2b3c4d"}),
+    "/agent continue yes, the second one": Command(Verb.CONTINUE, "yes, the second one"),
+    "/agent retry --budget 4": Command(Verb.RETRY, "", {"budget": "4"}),
+    "/agent stop please": Command(Verb.STOP, "please"),
 }
 
 NO_COMMANDS = [
@@ -82,6 +95,22 @@ PROBLEMS = {
     "/agent fix --base pull/7/head": "`--base` needs a branch's name, as in `--base main`.",
     "/agent fix --base --upload-pack=x": "`--base` needs a branch's name, as in `--base main`.",
     "/agent fix --base " + "a" * 40: "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --sha 1a2b3c4d5e6": "`--sha` needs 12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`.",
+    "/agent fix --sha main": "`--sha` needs 12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`.",
+    "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
+    "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
+    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft` and `--base`.",
+    "/agent review --no-draft": "`--draft` means nothing to `/agent review`, which takes "
+    "`--model`, `--budget`, `--dry-run`, `--sha` and `--full`.",
+    "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
+    "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
+    "`--model`, `--budget`, `--dry-run`, `--sha` and `--draft`.",
+    "/agent approve": "`/agent approve` needs the hash that stands under the plan, "
+    "as in `/agent approve 1a2b3c4d`.",
+    "/agent approve the plan": "`/agent approve` needs the hash that stands under the plan, "
+    "as in `/agent approve 1a2b3c4d`.",
+    "/agent approve 1a2b3c4": "`/agent approve` needs the hash that stands under the plan, "
+    "as in `/agent approve 1a2b3c4d`.",
     "/agent fix --base a..b": "`--base` needs a branch's name, as in `--base main`.",
 }
 
@@ -134,3 +163,66 @@ def test_a_token_glued_to_a_word_is_never_a_command(word: str, rest: str) -> Non
 def test_a_long_row_of_options_takes_linear_time() -> None:
     body = "/agent fix x " + "--draft --model " * 20_000
     assert parse_command(body) is not None
+
+
+# Any command that the grammar's own description can write is read back as it was meant.
+
+VALUES = {
+    "model": st.sampled_from(["a/b", "anthropic/claude-sonnet-4-5", "x"]),
+    "budget": st.sampled_from(["1", "2.50", "0.0001"]),
+    "base": st.sampled_from(["main", "release/1.x", "feature/#42", "it's-so", "a" * 250]),
+    "sha": st.sampled_from(["1a2b3c4d5e6f", "a" * 40]),
+}
+FREE_TEXT = st.lists(st.sampled_from(["the", "parser", "it's", "`--model`", "#42", "(all)", "ü"]), max_size=5)
+
+
+@st.composite
+def written(draw: st.DrawFn) -> tuple[str, Command]:
+    verb = draw(st.sampled_from(list(Verb)))
+    named = draw(
+        st.lists(st.sampled_from(OPTIONS_OF[verb]), unique=True) if OPTIONS_OF[verb] else st.just([])
+    )
+    options: dict[str, str] = {}
+    words: list[str] = []
+    for name in named:
+        if name in VALUES:
+            options[name] = draw(VALUES[name])
+            equals = draw(st.booleans())
+            words += [f"--{name}={options[name]}"] if equals else [f"--{name}", options[name]]
+        elif name == "draft" and draw(st.booleans()):
+            options[name] = "false"
+            words.append("--no-draft")
+        else:
+            options[name] = "true"
+            words.append(f"--{name}")
+    text = draw(FREE_TEXT)
+    if verb is Verb.APPROVE:
+        options["plan"] = "1a2b3c4d"
+        line = [verb.value, *words, "1a2b3c4d", *text]
+    else:
+        line = [verb.value, *words, *text] if draw(st.booleans()) else [*words, verb.value, *text]
+    space = draw(st.sampled_from([" ", "  ", "\t", "\u00a0"]))
+    return f"/agent {space.join(line)}", Command(verb, space.join(text), options)
+
+
+@given(written())
+def test_what_the_grammar_can_write_it_reads_back(pair: tuple[str, Command]) -> None:
+    body, meant = pair
+    assert parse_command(body) == meant
+
+
+@given(written(), st.sampled_from(["> ", "    ", "please ", "`", "- ", "<!--"]))
+def test_nothing_in_front_of_a_command_leaves_it_one(pair: tuple[str, Command], front: str) -> None:
+    assert parse_command(front + pair[0]) is None
+
+
+@given(st.sampled_from(list(Verb)), st.sampled_from(sorted(OPTIONS)))
+def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
+    value = {"model": " x", "budget": " 1", "base": " main", "sha": " 1a2b3c4d5e6f"}.get(option, "")
+    command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb is Verb.APPROVE else ''}")
+    assert command is not None
+    key = "draft" if option == "no-draft" else option
+    if key in OPTIONS_OF[verb]:
+        assert command.options[key]
+    else:
+        assert f"`--{key}` means nothing to `/agent {verb}`" in command.problem
