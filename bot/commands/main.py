@@ -25,6 +25,7 @@ VERBS = {
     "replay": "run a recorded run again and compare the patch",
     "salvage": "make a bundle of a run that died",
     "report": "a journal as an HTML page",
+    "maintain": "the maintenance tasks that are due, and their dashboard",
     "doctor": "what is missing for the bot to work, and how to mend it",
     "policy": "check a policy file, explain a decision",
     "tool": "run one tool as the agent would",

@@ -19,13 +19,14 @@ class Job:
     minutes: int
 
 
-def matrix(decided: Iterable[tuple[str, Decision]], minutes: int) -> tuple[list[Job], int]:
+def matrix(decided: Iterable[tuple[str, int, Decision]]) -> tuple[list[Job], int]:
     """The jobs, and how many did not fit and wait for the next plan. Repositories take turns, so that one with
-    many tasks does not crowd the others out."""
+    many tasks does not crowd the others out. The number beside a repository is its limit in minutes for a task
+    that has none of its own."""
     by_repository: dict[str, list[Job]] = {}
-    for repository, one in decided:
+    for repository, minutes, one in decided:
         if one.run:
-            limit = int(one.task.limits.minutes or minutes)
+            limit = min(minutes, max(1, int(one.task.limits.minutes or minutes)))
             by_repository.setdefault(repository, []).append(Job(repository, one.task.name, limit))
     in_turns: list[Job] = []
     while any(by_repository.values()):

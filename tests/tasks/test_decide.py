@@ -104,22 +104,22 @@ def test_somebody_who_starts_a_task_overrules_schedule_and_a_no_but_not_peoples_
 
 def test_the_matrix_is_one_line_that_actions_reads() -> None:
     run, skip = Decision(LINKS, True, ""), Decision(Task("other", "x"), False, "")
-    slow = Decision(Task("slow", "x", limits=Budget(minutes=45)), True, "")
-    jobs, left = matrix([("a/b", run), ("a/b", skip), ("a/b", slow)], 30)
+    slow = Decision(Task("slow", "x", limits=Budget(minutes=15)), True, "")
+    jobs, left = matrix([("a/b", 30, run), ("a/b", 30, skip), ("a/b", 30, slow)])
     assert left == 0
     assert json.loads(as_json(jobs)) == {
         "count": 2,
         "matrix": {
             "include": [
                 {"repository": "a/b", "task": "links", "minutes": 30},
-                {"repository": "a/b", "task": "slow", "minutes": 45},
+                {"repository": "a/b", "task": "slow", "minutes": 15},
             ]
         },
     }
 
 
 def test_a_matrix_holds_what_github_takes_and_repositories_take_turns() -> None:
-    many = [("a/many", Decision(Task(f"t{n}", "x"), True, "")) for n in range(300)]
-    jobs, left = matrix([*many, ("a/few", Decision(LINKS, True, ""))], 30)
+    many = [("a/many", 30, Decision(Task(f"t{n}", "x"), True, "")) for n in range(300)]
+    jobs, left = matrix([*many, ("a/few", 30, Decision(LINKS, True, ""))])
     assert (len(jobs), left) == (LARGEST, 45)
     assert jobs[1].repository == "a/few"

@@ -1,0 +1,157 @@
+"""Maintenance as people meet it: tasks in a repository, pull requests of theirs, and the plan for Actions."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from typing import Any
+
+import pytest
+
+from bot.forge.forge import ACTIONS_BOT
+from bot.publish.markers import PULL_REQUEST, mark, marked
+from tests.support.repositories import git
+from tests.support.stage import Stage
+
+TASK = "---\nschedule: '{schedule}'\n---\nDo it; if nothing is wrong, change nothing.\n"
+EVERY_MINUTE = "* * * * *"
+ONCE = "0 0 29 2 *"
+
+
+@pytest.fixture(autouse=True)
+def tasks(stage: Stage) -> None:
+    files = {f".github/agent/{name}.md": TASK.format(schedule=EVERY_MINUTE) for name in ("links", "tidy")}
+    files[".github/agent/rare.md"] = TASK.format(schedule=ONCE)
+    files[".github/agent/README.md"] = "What these are."
+    stage.forge.commit(stage.repo, files)
+
+
+def plan(stage: Stage, *args: str, **environment: str) -> Any:
+    ran = stage.cli("maintain", "--plan", "--json", *args, GITHUB_TOKEN=stage.sample.run_token, **environment)
+    assert ran.code == 0, ran.said
+    return ran.json
+
+
+def due(planned: Any) -> list[str]:
+    return [job["task"] for job in planned["matrix"]["include"]]
+
+
+def why(planned: Any, task: str) -> str:
+    return next(one["why"] for one in planned["decided"] if one["task"] == task)
+
+
+def pull_of(stage: Stage, task: str, author: str = ACTIONS_BOT) -> int:
+    """A pull request as the publisher opens one for a task, its one commit by the bot."""
+    branch = f"agent/task-{task}"
+    stage.forge.commit(stage.repo, {f"{task}.txt": "mended\n"}, branch=branch, author=author)
+    email = git(stage.forge.git_folder(stage.repo), "log", "-1", "--format=%ae", branch)
+    stage.forge.commit(stage.repo, {".github/agent.yml": f"identity: {{ email: '{email}' }}\n"})
+    body = marked("Mended.", mark(PULL_REQUEST, issue="none", base="0", head="0", task=task))
+    return stage.forge.open_pull(stage.repo, author, branch, title=task, body=body, draft=True)
+
+
+def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stage) -> None:
+    planned = plan(stage)
+    assert planned["count"] == 2
+    assert planned["matrix"]["include"][0] == {"repository": stage.repo, "task": "links", "minutes": 30}
+    assert due(planned) == ["links", "tidy"]
+    assert "has been seen to" in why(planned, "rare")
+
+
+def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> None:
+    ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
+    assert ran.out.count("\n") == 1
+    assert set(json.loads(ran.out)) == {"count", "matrix"}
+    assert f"{stage.repo} links: runs." in ran.err
+
+
+def test_a_plan_writes_nothing_and_asks_little(stage: Stage) -> None:
+    plan(stage)
+    assert stage.writes() == []
+    assert len(stage.asked_by_bot()) <= 9
+
+
+def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage) -> None:
+    number = pull_of(stage, "links")
+    assert next(one for one in plan(stage)["decided"] if one["task"] == "links")["pull"] == number
+    stage.forge.commit(stage.repo, {"links.txt": "better\n"}, branch="agent/task-links", author="mira-okafor")
+    planned = plan(stage)
+    assert due(planned) == ["tidy"]
+    assert f"People have committed to #{number}" in why(planned, "links")
+
+
+def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage) -> None:
+    closed, merged = pull_of(stage, "links"), pull_of(stage, "tidy")
+    stage.forge.set_pull(stage.repo, merged, draft=False)
+    stage.forge.merge(stage.repo, merged, "mira-okafor")
+    close(stage, closed)
+    planned = plan(stage)
+    assert due(planned) == ["tidy"]
+    assert f"People closed #{closed}" in why(planned, "links")
+
+
+def test_somebody_elses_pull_request_with_our_mark_counts_for_nothing(stage: Stage) -> None:
+    close(stage, pull_of(stage, "links", author="mira-okafor"))
+    assert due(plan(stage)) == ["links", "tidy"]
+
+
+def test_tasks_named_by_hand_run_whatever_the_schedule_says(stage: Stage) -> None:
+    assert due(plan(stage, "--task", "rare")) == ["rare"]
+    assert due(plan(stage, SLASH_AGENT_TASK="rare, tidy")) == ["rare", "tidy"]
+
+
+def test_a_task_that_is_not_there_names_the_nearest(stage: Stage) -> None:
+    ran = stage.cli("maintain", "--plan", "--task", "lnks", GITHUB_TOKEN=stage.sample.run_token)
+    assert ran.code == 2
+    assert "There is no task `lnks` in .github/agent; the nearest is `links`." in ran.err
+
+
+def test_a_broken_task_is_said_with_its_line_and_the_others_run(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/links.md": "---\nschedul: daily\n---\nDo it.\n"})
+    ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
+    assert ".github/agent/links.md:2:1: unknown key `schedul`" in ran.err
+    assert due(ran.json) == ["tidy"]
+
+
+def test_one_repository_that_cannot_be_read_does_not_keep_others_from_their_tasks(stage: Stage) -> None:
+    ran = stage.cli(
+        "maintain", "--plan", "--repositories", f"riverbend/nothing,{stage.repo}",
+        GITHUB_TOKEN=stage.sample.run_token,
+    )  # fmt: skip
+    assert ran.code == 0
+    assert due(ran.json) == ["links", "tidy"]
+    assert "riverbend/nothing:" in ran.err
+
+
+def test_a_list_of_repositories_none_of_which_can_be_read_is_an_error(stage: Stage) -> None:
+    ran = stage.cli(
+        "maintain", "--plan", "--repositories", "riverbend/nothing", GITHUB_TOKEN=stage.sample.run_token
+    )
+    assert ran.code != 0
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize("name", ["nothing", "a/b/c", "a/b;c", "https://x.example/a/b"])
+def test_what_is_no_repository_is_named(stage: Stage, name: str) -> None:
+    ran = stage.cli("maintain", "--plan", "--repositories", name, GITHUB_TOKEN=stage.sample.run_token)
+    assert ran.code == 2
+    assert "is not a repository as in owner/name" in ran.err
+
+
+def test_actions_gets_the_matrix_as_an_output(stage: Stage) -> None:
+    output = stage.folder / "output"
+    output.touch()
+    plan(stage, GITHUB_ACTIONS="true", GITHUB_OUTPUT=str(output))
+    said = output.read_text()
+    assert "count<<" in said
+    assert '{"include": [{"repository": "riverbend/tidytime", "task": "links"' in said
+
+
+def close(stage: Stage, number: int) -> None:
+    request = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{stage.repo}/pulls/{number}",
+        data=b'{"state": "closed"}',
+        method="PATCH",
+        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
+    )
+    urllib.request.urlopen(request, timeout=20).close()
