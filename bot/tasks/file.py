@@ -15,12 +15,13 @@ import re
 
 import yaml
 
+from bot.contracts.errors import UsageError
 from bot.contracts.request import Verb
 from bot.policy import globs, nodes
 from bot.policy.file import read_budget, read_checks, read_verbs
 from bot.policy.nodes import Problems
 from bot.tasks import schedule
-from bot.tasks.task import Task
+from bot.tasks.task import FOLDER, Task
 
 KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits")
 VERBS = (Verb.FIX, Verb.PLAN, Verb.EXPLAIN)
@@ -35,6 +36,13 @@ _FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
 def is_task_file(name: str) -> bool:
     """Whether a file of the folder is a task: `README.md` and whatever is no Markdown is not."""
     return name.endswith(".md") and name != "README.md"
+
+
+def path_of(name: str) -> str:
+    """Where the task `name` lies. Raises `UsageError` for what can be no task's name: it may come from a payload."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"`{name[:60]}` is no task's name: small letters, digits and hyphens make one.")
+    return f"{FOLDER}/{name}.md"
 
 
 def read_task(text: str, path: str) -> Task:

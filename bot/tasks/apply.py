@@ -1,0 +1,50 @@
+"""A task made part of a run: what it asks for, and what it adds to the policy. It can only narrow what is allowed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.contracts.request import Request, Tier
+from bot.policy.rule import WRITING_TOOLS, PathRule
+from bot.policy.schema import Budget, Effect, Policy
+from bot.tasks.task import Task
+
+
+def with_task(request: Request, task: Task) -> Request:
+    """The request as the task's file words it; what somebody wrote beside the task's name comes after it."""
+    beside = f"\n\n{request.instruction}" if request.instruction.strip() else ""
+    return replace(request, verb=task.verb, instruction=f"{task.instruction}{beside}", task=task.name)
+
+
+def bounded(policy: Policy, task: Task) -> Policy:
+    """The policy with the task's limits and paths: the same for the run and for publishing."""
+    return replace(policy, budget=_smaller(policy.budget, task.limits), rules=(*policy.rules, *_rules(task)))
+
+
+def _rules(task: Task) -> tuple[PathRule, ...]:
+    if not task.paths:
+        return ()
+    only = ", ".join(task.paths)
+    return (
+        PathRule(
+            name=f"the task {task.name}",
+            effect=Effect.DENY,
+            reason=f"it may change only {only}",
+            tiers=frozenset(Tier),
+            globs=("**",),
+            exceptions=task.paths,
+            tools=WRITING_TOOLS,
+        ),
+    )
+
+
+def _smaller(one: Budget, other: Budget) -> Budget:
+    return Budget(
+        usd=_least(one.usd, other.usd),
+        turns=None if one.turns is other.turns is None else int(_least(one.turns, other.turns) or 0),
+        minutes=_least(one.minutes, other.minutes),
+    )
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)

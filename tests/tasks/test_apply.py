@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.policy.budget import run_budget
+from bot.policy.decide import decide, may_write
+from bot.policy.load import load_policy
+from bot.policy.schema import Budget
+from bot.tasks.apply import bounded, with_task
+from bot.tasks.file import path_of
+from bot.tasks.task import Task
+
+LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))
+POLICY = load_policy("budget: { usd: 0.5, minutes: 7 }\nrules:\n  - { effect: deny, paths: [docs/old/**] }\n")
+
+
+def request(instruction: str = "") -> Request:
+    actor = Actor("schedule", 0, Tier.SCHEDULE)
+    return Request(Verb.FIX, instruction, actor, "a/b", "main", "https://github.test/a/b.git", task="links")
+
+
+def test_the_request_is_the_tasks_own_words() -> None:
+    task = Task("links", "Mend links.", verbs=(Verb.PLAN,))
+    asked = with_task(request(), task)
+    assert (asked.verb, asked.instruction, asked.task) == (Verb.PLAN, "Mend links.", "links")
+
+
+def test_what_somebody_wrote_beside_it_comes_after() -> None:
+    assert with_task(request("Only in docs/api."), LINKS).instruction == "Mend links.\n\nOnly in docs/api."
+
+
+@pytest.mark.parametrize(("path", "may"), [("docs/a/b.md", True), ("README.md", True), ("src/a.py", False)])
+def test_only_the_tasks_paths_may_change(path: str, may: bool) -> None:
+    policy = bounded(POLICY, LINKS)
+    assert (may_write(policy, Tier.SCHEDULE)(path) is None) is may
+    assert decide(policy, Tier.SCHEDULE, "edit", {"path": path}).allowed is may
+    assert decide(policy, Tier.SCHEDULE, "view", {"path": path}).allowed
+
+
+def test_a_denial_names_the_task_and_what_it_may() -> None:
+    said = may_write(bounded(POLICY, LINKS), Tier.SCHEDULE)("src/a.py")
+    assert said == "the task links does not let it be written: it may change only docs/**, README.md"
+
+
+def test_what_the_policy_forbids_stays_forbidden() -> None:
+    assert may_write(bounded(POLICY, LINKS), Tier.SCHEDULE)("docs/old/a.md")
+
+
+def test_the_smaller_limit_holds_whoever_sets_it() -> None:
+    assert bounded(POLICY, LINKS).budget == Budget(usd=0.5, turns=10, minutes=7)
+    assert run_budget(bounded(POLICY, LINKS), Tier.SCHEDULE, None).usd == 0.5
+
+
+def test_a_task_without_paths_and_limits_changes_nothing() -> None:
+    assert bounded(POLICY, Task("tidy", "x")) == POLICY
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "A", "", "a.md", "a\n", "-"])
+def test_a_name_from_a_payload_leads_nowhere_else(name: str) -> None:
+    with pytest.raises(UsageError):
+        path_of(name)
+
+
+def test_where_a_task_lies() -> None:
+    assert path_of("dead-links") == ".github/agent/dead-links.md"
