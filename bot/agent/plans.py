@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.plan import MAX_PATHS, MAX_RISKS, MAX_STEPS, MAX_TEXT, MAX_TITLE, Plan, PlanStep
+from bot.contracts.plan import MAX_PATHS, MAX_RISKS, MAX_STEPS, MAX_TEXT, MAX_TITLE, Plan, PlanStep, shown
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
 SUBMIT_PLAN = ToolSpec(
@@ -99,5 +99,5 @@ def _step(step: Mapping[str, Any]) -> PlanStep:
 
 
 def _text(value: object) -> str:
-    """Without half characters, which JSON can spell and no file can hold."""
-    return str(value).encode("utf-8", "replace").decode().strip()
+    """Without half characters, which JSON can spell and no file can hold, and without those that do not show."""
+    return shown(str(value).encode("utf-8", "replace").decode()).strip()

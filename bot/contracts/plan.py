@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+import unicodedata
 from dataclasses import asdict, dataclass
 
 MAX_STEPS = 30
@@ -12,8 +14,15 @@ MAX_PATHS = 40
 MAX_TITLE = 120
 MAX_TEXT = 1_000
 MAX_RISKS = 2_000
+MAX_PLAN = 24_000
+"""Bytes of the canonical JSON: a plan is shown whole in one comment, and is in it once more as data."""
 _MAX_PATH = 400
 _MAX_ESTIMATE = 10_000
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Marks and letters that show nothing by themselves: fillers, blanks, selectors of variants.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,10 @@ class Plan:
             return f"estimate_usd: expected 0 to {_MAX_ESTIMATE}"
         if not 0 <= self.estimate_turns <= _MAX_ESTIMATE:
             return f"estimate_turns: expected 0 to {_MAX_ESTIMATE}"
+        if any(hidden(text) for text in (self.title, self.risks, *(step.text for step in self.steps))):
+            return "text: there are characters in it that do not show"
+        if len(self.canonical) > MAX_PLAN:
+            return f"steps: the whole plan is {len(self.canonical):,} bytes of JSON, and {MAX_PLAN:,} is the limit"
         return ""
 
 
@@ -76,6 +89,22 @@ def _step_trouble(step: PlanStep) -> str:
 
 def _fits(text: str, limit: int) -> bool:
     return bool(text.strip()) and len(text) <= limit
+
+
+def hidden(text: str) -> bool:
+    """Whether `text` holds what nobody sees: nobody could approve that."""
+    return any(not _shows(character) for character in text)
+
+
+def shown(text: str) -> str:
+    """`text` without what nobody sees."""
+    return "".join(character for character in text if _shows(character))
+
+
+def _shows(character: str) -> bool:
+    if character in "\n\t":
+        return True
+    return unicodedata.category(character) not in _HIDDEN and not _BLANK.match(character)
 
 
 def is_inside(path: str) -> bool:

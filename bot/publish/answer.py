@@ -1,0 +1,87 @@
+"""What is said and not done: the answer of an `explain`, and the question of a run that needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Outcome, Status
+from bot.github.errors import GitHubError
+from bot.github.host import Host
+from bot.publish import markdown
+from bot.publish.body import Links, figures, shown_line
+from bot.publish.bundle import Bundle
+from bot.publish.markers import ANSWER
+from bot.publish.progress import ProgressState, finish_progress
+from bot.publish.remote import Remote
+from bot.publish.review_text import shown_markdown
+from bot.publish.thread import Place, put_comment
+
+_ANSWER_LIMIT = 30_000
+_QUESTION_LIMIT = 4_000
+_GO_ON = "Answer with `/agent continue <your answer>`, and the run goes on from where it is."
+
+
+def publish_answer(
+    bundle: Bundle,
+    host: Host,
+    *,
+    place: Place | None,
+    links: Links,
+    remote: Remote,
+    folder: Path,
+    say: Callable[[str], None],
+) -> tuple[str, ...]:
+    """Say the bundle's answer or question where somebody asked; done twice it changes nothing.
+
+    Returns soft failures, a sentence each. Raises `PublishError` where the thread could not be told.
+    """
+    outcome = bundle.outcome
+    text = answer_text(outcome, links)
+    if place is None:
+        say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
+        return ()
+    try:
+        put_comment(host, place, ANSWER, text)
+    except GitHubError as error:
+        raise PublishError(f"The answer could not be posted: {error}") from error
+    return finished(host, place, outcome, links)
+
+
+def answer_text(outcome: Outcome, links: Links) -> str:
+    """The comment, without its mark. Raises `PublishError` for a bundle that holds nothing to say."""
+    if outcome.status is Status.NEEDS_INPUT:
+        asked = markdown.quoted(_said(outcome.question, _QUESTION_LIMIT, "question"))
+        parts = ["**A question before this goes on:**", asked, _GO_ON]
+    else:
+        parts = [_said(outcome.answer, _ANSWER_LIMIT, "answer")]
+    parts += [shown_line(note, 500) for note in outcome.notes]
+    return "\n\n".join([*parts, footer(outcome, links)])
+
+
+def footer(outcome: Outcome, links: Links) -> str:
+    """What it cost and where the run is, small."""
+    named = (("run", links.run), ("report", links.report))
+    shown = "".join(f" · [{name}]({url})" for name, url in named if url)
+    return f"<sub>{shown_line(figures(outcome))}{shown}</sub>"
+
+
+def finished(host: Host, place: Place, outcome: Outcome, links: Links) -> tuple[str, ...]:
+    """The progress comment's last word; a soft failure where GitHub does not take it."""
+    headline = {Status.NEEDS_INPUT: "A question stands in the thread", Status.PLANNED: "Planned"}.get(
+        outcome.status, "Answered"
+    )
+    try:
+        finish_progress(host, place, ProgressState(headline, (figures(outcome),), links.run))
+    except GitHubError as error:
+        return (f"The progress comment could not be finished: {error}",)
+    return ()
+
+
+def _said(text: str, limit: int, what: str) -> str:
+    if not text.strip():
+        raise PublishError(
+            f"The bundle says that there is {what} to post, and holds none: nothing was posted."
+        )
+    return shown_markdown(text, limit)
