@@ -58,4 +58,6 @@ class Accounts(GraphQL):
             raise
         viewer = data.get("viewer") or {}
         login, number = str(viewer.get("login") or ""), int(viewer.get("databaseId") or 0)
-        return Account(login, number, "Bot") if login and number else None
+        if not login or not number:
+            return None
+        return Account(f"{login.removesuffix('[bot]')}[bot]", number, "Bot")

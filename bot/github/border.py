@@ -76,7 +76,8 @@ class Border:
         while page is not None:
             answer = self._ask(doing, "GET", page)
             yield from understood(doing, lambda data: [parse(row) for row in _rows(data, key)], answer.data)
-            page = self._next_page(doing, answer)
+            following = self._next_page(doing, answer)
+            page = following if following != page else None
 
     def _send(
         self, doing: str, verb: str, path: str, body: object, parse: Callable[[Any], T], *, safe: bool

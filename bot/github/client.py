@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from typing import TYPE_CHECKING
+
 from bot.github.accounts import Accounts
 from bot.github.checks import Checks
 from bot.github.issues import Issues
@@ -12,6 +15,9 @@ from bot.github.review_threads import ReviewThreads
 from bot.github.runs import Runs
 from bot.github.settings import Settings
 from bot.github.threads import Threads
+
+if TYPE_CHECKING:
+    import github
 
 _TIMEOUT = 30
 _API_VERSION = "2022-11-28"
@@ -26,18 +32,26 @@ class GitHub(Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Chec
 
 def connect(token: str, api_url: str, *, pace: Pace | None = None) -> GitHub:
     """A client for the API at `api_url`. Asks nothing yet; PyGithub is imported here (125 ms)."""
+    from github import Auth
+
+    return GitHub(hub_at(api_url, Auth.Token(token) if token else None), pace or Pace())
+
+
+def hub_at(api_url: str, auth: github.Auth.Auth | None) -> github.Github:
+    """PyGithub, which signs and sends, without the pauses and repeats of its own."""
     import github
 
-    hub = github.Github(
-        auth=github.Auth.Token(token) if token else None,
+    # On DEBUG it would log whole answers, and one of them is an app's new token.
+    logging.getLogger("github.Requester").setLevel(logging.INFO)
+    return github.Github(
+        auth=auth,
         base_url=api_url.rstrip("/"),
         timeout=_TIMEOUT,
         user_agent="slash-agent",
         lazy=True,
         retry=None,
-        # PyGithub waits 0.25 s between any two requests and 1 s between writes unless it is told not to.
+        # It waits 0.25 s between any two requests and 1 s between writes unless it is told not to.
         seconds_between_requests=0,
         seconds_between_writes=0,
         api_version=_API_VERSION,
     )
-    return GitHub(hub, pace or Pace())

@@ -17,7 +17,7 @@ _MESSAGE_LIMIT = 300
 _CODES = {
     "missing": "does not exist",
     "missing_field": "is missing",
-    "invalid": "is not valid",
+    "invalid": "is invalid",
     "already_exists": "exists already",
     "unprocessable": "cannot be used",
 }
@@ -27,7 +27,8 @@ _CODES = {
 class Failure:
     """One answer that was not a success. `status` is 0 when there was no answer at all.
 
-    `retry_after` is in seconds from now, `reset_at` in seconds since the epoch; `None` where not said.
+    `retry_after` is in seconds from now, `reset_at` and `sent_at` (GitHub's clock) in seconds since the epoch; `None`
+    where not said.
     """
 
     status: int
@@ -36,6 +37,7 @@ class Failure:
     retry_after: float | None = None
     reset_at: float | None = None
     out_of_quota: bool = False
+    sent_at: float | None = None
 
     @property
     def rate_limited(self) -> bool:
@@ -85,6 +87,7 @@ def failure_from(
         retry_after=_seconds(lowered, time.time() if now is None else now),
         reset_at=_number(lowered.get("x-ratelimit-reset")),
         out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
+        sent_at=_epoch(lowered.get("date", "")),
     )
 
 

@@ -120,7 +120,13 @@ class RunHost(Protocol):
     def workflow_run(self, repository: str, run_id: int) -> WorkflowRunData: ...
 
     def workflow_runs(
-        self, repository: str, workflow: str = "", event: str = "", created: str = "", status: str = ""
+        self,
+        repository: str,
+        workflow: str = "",
+        event: str = "",
+        created: str = "",
+        status: str = "",
+        actor: str = "",
     ) -> Iterator[WorkflowRunData]: ...
 
     def artifacts(self, repository: str, run_id: int) -> list[ArtifactData]: ...

@@ -30,6 +30,10 @@ class Repositories(Border):
             self._repositories[repository] = self._one(doing, f"/repos/{repository}", _repository)
         return self._repositories[repository]
 
+    def know(self, data: RepositoryData) -> None:
+        """What an event's payload says of its repository need not be asked."""
+        self._repositories[data.name] = data
+
     def permission(self, repository: str, login: str) -> Permission:
         """See `ThreadReader.permission`. Two requests, three for a stranger on a public repository."""
         private = self.repository(repository).private

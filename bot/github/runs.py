@@ -22,15 +22,22 @@ class Runs(Downloads):
         )
 
     def workflow_runs(
-        self, repository: str, workflow: str = "", event: str = "", created: str = "", status: str = ""
+        self,
+        repository: str,
+        workflow: str = "",
+        event: str = "",
+        created: str = "",
+        status: str = "",
+        actor: str = "",
     ) -> Iterator[WorkflowRunData]:
         """Newest first. `workflow` is a file name or an id; `created` a day, a time or a range (`>=2026-01-02`).
 
-        `status` takes a status or a conclusion. GitHub names no more than 1,000 when it is asked for some only.
+        `status` takes a status or a conclusion, `actor` the login of whoever caused the event. GitHub names no more
+        than 1,000 when it is asked for some only.
         """
         of = f"/workflows/{quote(workflow, safe='')}" if workflow else ""
         path = with_query(
-            f"/repos/{repository}/actions{of}/runs", event=event, created=created, status=status
+            f"/repos/{repository}/actions{of}/runs", event=event, created=created, status=status, actor=actor
         )
         return self._all(f"listing the runs of {workflow or repository}", path, _run, "workflow_runs")
 

@@ -102,11 +102,13 @@ def test_a_revoked_token_is_one_sentence(forge: Forge) -> None:
         connect(token, forge.api_url).repository(REPO)
 
 
-def test_who_we_are_is_known_for_a_person_and_not_for_an_app(forge: Forge) -> None:
+def test_who_we_are_is_known_for_a_person_and_for_an_app(forge: Forge) -> None:
     person = connect(forge.token("ann"), forge.api_url).me()
     assert person is not None
-    assert person.id == forge.add_user("ann")
-    assert client(forge).me() is None
+    assert (person.id, person.kind) == (forge.add_user("ann"), "User")
+    app = client(forge).me()
+    assert app is not None
+    assert (app.login, app.kind) == ("github-actions[bot]", "Bot")
 
 
 def test_a_recorder_reads_and_does_not_write(forge: Forge) -> None:

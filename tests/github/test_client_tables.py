@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,46 +9,18 @@ import requests
 import responses
 
 from bot.contracts.errors import ExitCode
-from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
-from bot.github.retry import ATTEMPTS, Pace
+from bot.github.retry import ATTEMPTS
+from tests.support.tables import API, REPO, Client, comment, next_page, repository
 
-API = "https://api.github.test:443"  # PyGithub writes the port out
-REPO = f"{API}/repos/octo/hello"
 COMMENTS = f"{REPO}/issues/7/comments"
-
-
-@pytest.fixture
-def web() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        yield mock
-
-
-class Client:
-    """A client whose sleeps are recorded instead of slept."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-        pace = Pace(between_writes=0, sleep=self.slept.append, now=lambda: 1_000_000.0)
-        self.github: GitHub = connect("secret-token-value", API, pace=pace)
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client()
-
-
-def comment(number: int, **fields: Any) -> dict[str, Any]:
-    user = {"login": "ann", "id": 5, "type": "User"}
-    times = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
-    return {"id": number, "body": f"text {number}", "user": user, **times, **fields}
 
 
 def test_all_pages_are_read(web: responses.RequestsMock, client: Client) -> None:
     for page, size in ((1, 100), (2, 100), (3, 51)):
         query = {"per_page": "100"} | ({"page": str(page)} if page > 1 else {})
         rows = [comment(page * 1000 + n) for n in range(size)]
-        headers = {"Link": _next(page + 1)} if page < 3 else {}
+        headers = next_page(COMMENTS, page + 1) if page < 3 else {}
         matching = [responses.matchers.query_param_matcher(query)]
         web.get(COMMENTS, json=rows, headers=headers, match=matching)
     assert len(list(client.github.comments("octo/hello", 7))) == 251
@@ -57,7 +28,7 @@ def test_all_pages_are_read(web: responses.RequestsMock, client: Client) -> None
 
 
 def test_a_failing_page_is_repeated_alone(web: responses.RequestsMock, client: Client) -> None:
-    web.get(COMMENTS, json=[comment(n) for n in range(100)], headers={"Link": _next(2)})
+    web.get(COMMENTS, json=[comment(n) for n in range(100)], headers=next_page(COMMENTS, 2))
     web.get(COMMENTS, status=502, json={"message": "Server Error"})
     web.get(COMMENTS, json=[comment(100)])
     assert [c.id for c in client.github.comments("octo/hello", 7)] == list(range(101))
@@ -83,7 +54,7 @@ def test_rate_limits_are_waited_out(
     web: responses.RequestsMock, client: Client, headers: dict[str, str], message: str, waits: list[float]
 ) -> None:
     web.get(REPO, status=403, json={"message": message}, headers=headers)
-    web.get(REPO, json=_repository())
+    web.get(REPO, json=repository())
     assert client.github.repository("octo/hello").default_branch == "main"
     assert client.slept == waits
 
@@ -202,7 +173,7 @@ def test_who_is_a_collaborator(
     listed: int | None,
     collaborator: bool,
 ) -> None:
-    web.get(REPO, json=_repository(private=private))
+    web.get(REPO, json=repository(private=private))
     answer = {"permission": level, "role_name": role, "user": {"login": "ann", "id": 5, "type": "User"}}
     web.get(f"{REPO}/collaborators/ann/permission", json=answer)
     if listed is not None:
@@ -217,7 +188,7 @@ def test_who_is_a_collaborator(
 
 
 def test_an_unknown_login_has_no_permission(web: responses.RequestsMock, client: Client) -> None:
-    web.get(REPO, json=_repository())
+    web.get(REPO, json=repository())
     web.get(f"{REPO}/collaborators/a%2Fb/permission", status=404, json={"message": "a/b is not a user"})
     assert client.github.permission("octo/hello", "a/b").level == "none"
 
@@ -235,22 +206,7 @@ def test_a_commit_is_part_of_a_branch_or_not(
 def test_the_token_is_sent_and_nothing_sleeps_between_requests(
     web: responses.RequestsMock, client: Client
 ) -> None:
-    web.get(REPO, json=_repository())
+    web.get(REPO, json=repository())
     client.github.repository("octo/hello")
     assert web.calls[0].request.headers["Authorization"] == "token secret-token-value"
     assert client.slept == []
-
-
-def _next(page: int) -> str:
-    """As GitHub writes it: without the port that PyGithub writes out, and other pages beside it."""
-    base = f"{COMMENTS.replace(':443', '')}?per_page=100&page="
-    return f'<{base}{page}>; rel="next", <{base}9>; rel="last"'
-
-
-def _repository(private: bool = False) -> dict[str, Any]:
-    return {
-        "full_name": "octo/hello",
-        "default_branch": "main",
-        "private": private,
-        "clone_url": "https://github.test/octo/hello.git",
-    }

@@ -1,0 +1,134 @@
+"""A GitHub App's way in: its id and private key give a token for one repository that lasts an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts.errors import UsageError
+from bot.github.border import Border
+from bot.github.errors import GitHubError
+from bot.github.retry import Pace
+
+if TYPE_CHECKING:
+    from github.Auth import AppAuth
+
+# Seconds between our clock and GitHub's that its own tolerance and PyGithub's margin make up for.
+_CLOCK_TOLERANCE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationToken:
+    """`expires_at` is RFC 3339; `login` is the bot that the app acts as, such as `slash-agent[bot]`."""
+
+    token: str = field(repr=False)
+    expires_at: str
+    login: str
+
+
+def installation_token(
+    app_id: str,
+    private_key: str,
+    repository: str,
+    api_url: str,
+    *,
+    permissions: Mapping[str, str] | None = None,
+    pace: Pace | None = None,
+) -> InstallationToken:
+    """A token for `repository` alone, with `permissions` of those that the app has, or all of them.
+
+    `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
+    that cannot be right, `GitHubError` for what GitHub refuses.
+    """
+    from bot.github.client import hub_at
+
+    hub = hub_at(api_url, _signer(app_id, private_key))
+    return _App(hub, pace or Pace(), app_id.strip()).token(repository, permissions)
+
+
+class _App(Border):
+    """The API as the app itself sees it, signed with a JWT."""
+
+    def __init__(self, hub: Any, pace: Pace, app_id: str) -> None:
+        super().__init__(hub, pace)
+        self._app_id = app_id
+
+    def token(self, repository: str, permissions: Mapping[str, str] | None) -> InstallationToken:
+        installation, slug = self._installation(repository)
+        body: dict[str, object] = {"repositories": [repository.partition("/")[2]]}
+        if permissions:
+            body["permissions"] = dict(permissions)
+        doing = f"asking for a token of the app {slug or self._app_id} for {repository}"
+        path = f"/app/installations/{installation}/access_tokens"
+        login = f"{slug}[bot]" if slug else ""
+        return self._send(
+            doing,
+            "POST",
+            path,
+            body,
+            lambda data: InstallationToken(str(data["token"]), str(data["expires_at"]), login),
+            # A token too many harms nobody.
+            safe=True,
+        )
+
+    def _installation(self, repository: str) -> tuple[int, str]:
+        doing = f"looking for the app {self._app_id} on {repository}"
+        try:
+            return self._one(
+                doing,
+                f"/repos/{repository}/installation",
+                lambda data: (int(data["id"]), str(data.get("app_slug") or "")),
+            )
+        except GitHubError as error:
+            raise GitHubError(self._why(error, repository), error.failure) from error
+
+    def _why(self, error: GitHubError, repository: str) -> str:
+        failure = error.failure
+        if error.status == 404 and error.says("integration"):
+            return (
+                f"GitHub knows no app with the id {self._app_id}: look for the id on the app's settings page."
+            )
+        if error.status == 404:
+            return (
+                f"The app {self._app_id} is not installed on {repository}: install it there, and let it see this "
+                "repository if it is installed for selected ones only."
+            )
+        if error.status != 401:
+            return str(error)
+        ahead = self._pace.now() - failure.sent_at if failure.sent_at is not None else 0.0
+        if abs(ahead) > _CLOCK_TOLERANCE or error.says("'iat'") or error.says("'exp'"):
+            off = f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'}"
+            return f"GitHub did not take the app's signature: this machine's clock is {off} GitHub's. Set it right."
+        return (
+            f"GitHub did not take the signature of the app {self._app_id} (401: {failure.message}): the private key "
+            "is not one of this app's, or was deleted there. Make a new one on the app's settings page."
+        )
+
+
+def _signer(app_id: str, private_key: str) -> AppAuth:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from github import Auth
+
+    if not app_id.strip():
+        raise UsageError("The GitHub App's id is empty: give app-id beside app-private-key.")
+    key = private_key.strip().replace("\\n", "\n")
+    if not key:
+        raise UsageError(
+            "The GitHub App's private key is empty: is the secret set, and may this workflow read it?"
+        )
+    try:
+        loaded = load_pem_private_key(key.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        # The cause is left out: such an error may quote the key.
+        raise UsageError(
+            "The GitHub App's private key is no private key in PEM format without a password: give the whole content "
+            "of the .pem file, from -----BEGIN to END-----."
+        ) from None
+    if not isinstance(loaded, RSAPrivateKey):
+        raise UsageError(
+            "The GitHub App's private key is no RSA key: give the one from the app's settings page."
+        )
+    return Auth.AppAuth(app_id.strip(), key)

@@ -1,0 +1,143 @@
+"""A GitHub App's token: two requests signed with its key, and a sentence for each way they fail."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from typing import Any
+
+import jwt
+import pytest
+import responses
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from bot.contracts.errors import AgentError, UsageError
+from bot.github.app import InstallationToken, installation_token
+from bot.github.errors import GitHubError
+from bot.github.retry import Pace
+from tests.support.tables import API, NAME, REPO
+
+INSTALLATION = f"{REPO}/installation"
+TOKENS = f"{API}/app/installations/77/access_tokens"
+Web = responses.RequestsMock
+Pem = tuple[str, rsa.RSAPublicKey]
+
+
+@pytest.fixture(scope="module")
+def key() -> Pem:
+    made = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+    return _pem(made, serialization.PrivateFormat.TraditionalOpenSSL), made.public_key()
+
+
+def _pem(key: Any, form: serialization.PrivateFormat, password: bytes = b"") -> str:
+    shut = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    return str(key.private_bytes(serialization.Encoding.PEM, form, shut).decode())
+
+
+def ask(private_key: str, now: float | None = None, **fields: Any) -> InstallationToken:
+    clock = {} if now is None else {"now": lambda: now}
+    pace = Pace(0, sleep=lambda _: None, **clock)
+    return installation_token("123", private_key, NAME, API, pace=pace, **fields)
+
+
+def play(web: Web) -> None:
+    web.get(INSTALLATION, json={"id": 77, "app_slug": "my-app"})
+    web.post(TOKENS, status=201, json={"token": "ghs_secret", "expires_at": "2026-01-02T04:04:05Z"})
+
+
+def test_a_token_for_one_repository(web: Web, key: Pem) -> None:
+    play(web)
+    made = ask(key[0], permissions={"contents": "read"})
+    assert made == InstallationToken("ghs_secret", "2026-01-02T04:04:05Z", "my-app[bot]")
+    sent = json.loads(web.calls[1].request.body or b"")
+    assert sent == {"repositories": ["hello"], "permissions": {"contents": "read"}}
+    for call in web.calls:
+        scheme, _, token = call.request.headers["Authorization"].partition(" ")
+        claims = jwt.decode(token, key[1], algorithms=["RS256"], options={"verify_iat": False})
+        assert (scheme, claims["iss"]) == ("Bearer", "123")
+        assert 0 < claims["exp"] - claims["iat"] <= 600
+
+
+def test_a_key_on_one_line_is_taken(web: Web, key: Pem) -> None:
+    play(web)
+    assert ask("  " + key[0].replace("\n", "\\n")).token == "ghs_secret"
+
+
+def test_the_token_and_the_key_are_in_no_repr_and_no_log(
+    web: Web, key: Pem, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    play(web)
+    assert "ghs_secret" not in repr(ask(key[0]))
+    assert "ghs_secret" not in caplog.text
+
+
+def _broken(key: str) -> str:
+    return key.replace(key.split("\n")[3], "AAAA")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda _: "", "is empty"),
+        (lambda _: "hello", "no private key in PEM format"),
+        (lambda key: key[:200], "no private key in PEM format"),
+        (_broken, "no private key in PEM format"),
+        (
+            lambda _: _pem(ec.generate_private_key(ec.SECP256R1()), serialization.PrivateFormat.PKCS8),
+            "no RSA key",
+        ),
+        (
+            lambda key: _pem(
+                serialization.load_pem_private_key(key.encode(), None),
+                serialization.PrivateFormat.PKCS8,
+                b"password",
+            ),
+            "without a password",
+        ),
+    ],
+)
+def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        ask(spoil(key[0]))
+    assert key[0].split("\n")[2] not in "".join(traceback.format_exception(caught.value))
+    assert len(web.calls) == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "date", "said"),
+    [
+        (404, "Not Found", "", "The app 123 is not installed on octo/hello"),
+        (404, "Integration not found", "", "knows no app with the id 123"),
+        (401, "A JSON web token could not be decoded", "", "the private key is not one of this app's"),
+        (
+            401,
+            "'Expiration time' claim ('exp') is too far in the future",
+            "Thu, 01 Jan 1970 00:10:00 GMT",
+            "clock is 3000 seconds ahead of GitHub's",
+        ),
+        (
+            401,
+            "'Expiration time' claim ('exp') must be a numeric value",
+            "Thu, 01 Jan 1970 02:00:00 GMT",
+            "clock is 3600 seconds behind GitHub's",
+        ),
+        (403, "Resource not accessible", "", "does not allow looking for the app 123"),
+    ],
+)
+def test_refusals_are_one_sentence(
+    web: Web, key: Pem, status: int, message: str, date: str, said: str
+) -> None:
+    web.get(INSTALLATION, status=status, json={"message": message}, headers={"Date": date} if date else {})
+    with pytest.raises(GitHubError, match=said):
+        ask(key[0], now=3600.0)
+
+
+def test_an_installation_that_lacks_a_permission_says_so(web: Web, key: Pem) -> None:
+    web.get(INSTALLATION, json={"id": 77})
+    said = "The permissions requested are not granted to this installation."
+    web.post(TOKENS, status=422, json={"message": said})
+    with pytest.raises(AgentError, match="are not granted to this installation"):
+        ask(key[0], permissions={"workflows": "write"})

@@ -1,0 +1,59 @@
+"""Texts cut to what GitHub takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.github.bodies import BODY_LIMIT, NOTE, TITLE_LIMIT, fit, fit_title
+
+MARK = "<!-- slash-agent progress request=5 -->"
+
+
+@pytest.mark.parametrize("size", [0, 10, BODY_LIMIT])
+def test_what_fits_stays_as_it_is(size: int) -> None:
+    assert fit("ü" * size) == "ü" * size
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x" * 100_000,
+        "🦊" * 100_000,
+        "a line\n" * 20_000,
+        "```python\n" + "x = 1\n" * 20_000,
+        "<details>\n<summary>Log</summary>\n\n~~~~\n" + "x\n" * 50_000,
+        ("<details>\n```\ncode\n```\n" * 10_000) + "</details>\n" * 10_000,
+    ],
+)
+@pytest.mark.parametrize("mark", ["", f"\n\n{MARK}\n"])
+def test_what_is_cut_fits_says_so_and_keeps_its_mark(body: str, mark: str) -> None:
+    cut = fit(body + mark)
+    assert len(cut) <= BODY_LIMIT
+    assert NOTE in cut
+    assert cut.rstrip().endswith(MARK if mark else NOTE)
+
+
+def test_a_mark_in_the_middle_is_no_last_line() -> None:
+    cut = fit(f"{MARK}\n" + "x" * 70_000)
+    assert cut.rstrip().endswith(NOTE)
+
+
+def test_the_sentence_stands_outside_of_code_and_folds() -> None:
+    text = "<details>\n\n````sh\n```\n" + "echo\n" * 20_000
+    above = fit(text).partition(NOTE)[0].rstrip().split("\n")
+    assert above[-3:] == ["````", "", "</details>"]
+
+
+def test_a_long_text_is_cut_at_the_end_of_a_line() -> None:
+    cut = fit("twelve chars\n" * 10_000)
+    assert set(cut.partition(NOTE)[0].split()) == {"twelve", "chars"}
+
+
+@pytest.mark.parametrize(("title", "expected"), [("a\r\nb\tc ", "a b c"), ("x" * 256, "x" * 256)])
+def test_titles_are_one_line(title: str, expected: str) -> None:
+    assert fit_title(title) == expected
+
+
+def test_long_titles_are_cut() -> None:
+    assert len(fit_title("word " * 100)) <= TITLE_LIMIT
+    assert fit_title("word " * 100).endswith("word…")
