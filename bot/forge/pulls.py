@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.forge import threads
+from bot.forge.activity import note
 from bot.forge.diffs import ChangedFile, changed_files, empty_tree
 from bot.forge.git import Commit
 from bot.forge.state import Issue, Pull, Repository, State, User
@@ -114,6 +115,7 @@ def record_head(repository: Repository, issue: Issue, pull: Pull) -> None:
 
 def follow_branches(state: State, pushed: Repository) -> None:
     """After a push: open pull requests take the new head, close without one, or turn out to be merged."""
+    note(state, pushed)
     tips = {ref.name.removeprefix("refs/heads/"): ref.sha for ref in pushed.git.refs("refs/heads")}
     for repository, issue, pull in list(_opened_from(state, pushed)):
         head = tips.get(pull.head_ref)

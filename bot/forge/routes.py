@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.forge.graphql import endpoint
 from bot.forge.operations import (
+    activity,
     comments,
     contents,
     git_data,
@@ -33,5 +34,6 @@ ROUTES: tuple[Route, ...] = (
     *reviews.ROUTES,
     *contents.ROUTES,
     *git_data.ROUTES,
+    *activity.ROUTES,
     *repositories.ROUTES,
 )

@@ -147,6 +147,18 @@ class Issue:
     pull: Pull | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One change of a branch. `kind` is GitHub's word for it."""
+
+    id: int
+    ref: str
+    before: str
+    after: str
+    at: str
+    kind: str
+
+
 @dataclass(slots=True, eq=False)
 class Repository:
     id: int
@@ -166,6 +178,8 @@ class Repository:
     threads: dict[int, Issue] = field(default_factory=dict)
     comments: dict[int, tuple[Issue, Comment]] = field(default_factory=dict)
     review_comments: dict[int, tuple[Issue, Pull, ReviewComment]] = field(default_factory=dict)
+    tips: dict[str, str] = field(default_factory=dict)
+    pushes: list[Push] = field(default_factory=list)
 
     @property
     def full_name(self) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bot.forge import pulls
+from bot.forge.activity import note
 from bot.forge.by_hand.people import People
 from bot.forge.git import BareRepository
 from bot.forge.labels import DEFAULT_LABELS
@@ -45,6 +46,7 @@ class Repositories(People):
                 if committed_at is not None:
                     who = replace(who, at=int(committed_at.timestamp()))
                 repository.git.commit_folder(source, "Initial commit\n", who, default_branch)
+            note(self._state, repository)
             return repository.full_name
 
     def fork(self, repo: str, owner: str) -> str:
@@ -57,6 +59,7 @@ class Repositories(People):
             )
             fork.parent = parent
             fork.git.take(parent.git.path, "+refs/heads/*:refs/heads/*")
+            note(self._state, fork)
             return fork.full_name
 
     def delete_repository(self, repo: str) -> None:
