@@ -19,10 +19,7 @@ from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.publish.remote import PREFIX
 from bot.publish.work import OpeningRefusedError, Published, Work
 
-_NO_RUNS = (
-    "GitHub starts no workflows for what the workflow's own token pushes: close and reopen this pull request to "
-    "start them"
-)
+_NO_RUNS = "CI does not start here by itself, since GitHub runs no workflows for what the workflow's own token pushes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +127,8 @@ def _body(work: Work, proposal: Proposal, target: Target) -> str:
     if target.left_alone:
         others = ", ".join(f"#{number}" for number in target.left_alone)
         notes.append(f"There are later commits on {others}, so this is a new pull request.")
-    notes += _about_runs(work, proposal)
-    outcome = work.noting(*notes).outcome
+    notes.append(_about_runs(work, proposal))
+    outcome = work.noting(*filter(None, notes)).outcome
     body = render_body(
         outcome,
         proposal.prepared.verdict.files,
@@ -215,15 +212,18 @@ def _published(
 
 def _to_start(work: Work, proposal: Proposal) -> tuple[str, ...]:
     """None for commits from outside, which nobody has looked at: with this repository's secrets they would run."""
-    return () if work.starts_runs or proposal.foreign else proposal.policy.dispatch
-
-
-def _about_runs(work: Work, proposal: Proposal) -> tuple[str, ...]:
-    if work.starts_runs:
+    if proposal.foreign or not proposal.policy.dispatch or work.starts_runs:
         return ()
+    return proposal.policy.dispatch
+
+
+def _about_runs(work: Work, proposal: Proposal) -> str:
+    """What the pull request says of CI; empty where it starts by itself."""
+    if work.starts_runs:
+        return ""
     if started := _to_start(work, proposal):
-        return (f"{_NO_RUNS}. {' and '.join(started)} will be started on the branch.",)
-    return (f"{_NO_RUNS}.",)
+        return f"{_NO_RUNS}: {' and '.join(started)} was started on the branch instead."
+    return f"{_NO_RUNS}: close and reopen this pull request to start it."
 
 
 def _start_runs(work: Work, proposal: Proposal, target: Target) -> tuple[str, ...]:

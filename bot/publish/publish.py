@@ -70,14 +70,13 @@ def publish(
     repository: str = "",
     links: Links = NO_LINKS,
     may_write: MayWrite | None = None,
-    starts_runs: bool = True,
     say: Callable[[str], None] = lambda line: None,
 ) -> Published:
     """Publish `bundle` to the repository at `git_url`, working below `folder`, which must not exist.
 
     `identity` and `may_write` override the policy's. `repository` is the one we act for: a bundle for another
-    is refused. `starts_runs` says whether what `token` pushes starts workflows. With `dry_run` nothing is written,
-    and every write is said through `say`. Raises `PublishError` and `GateError`, after the thread was told.
+    is refused. With `dry_run` nothing is written, and every write is said through `say`. Raises `PublishError` and
+    `GateError`, after the thread was told.
     """
     outcome = bundle.outcome
     _check_repository(outcome, repository)
@@ -91,7 +90,7 @@ def publish(
         if not _has_change(bundle):
             return Published(notes=told.ended())
         git = _bare(folder, outcome.base_sha)
-        work = Work(bundle, host, remote, git, links, recorder, identity, may_write, starts_runs)
+        work = Work(bundle, host, remote, git, links, recorder, identity, may_write)
         published = publish_change(work)
     except OpeningRefusedError as error:
         raise PublishError(told.failed(str(error), error.compare_url)) from error

@@ -16,6 +16,10 @@ from bot.publish.body import Links
 from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote
 
+# An App's token; the one that Actions gives a job is of the App `github-actions`.
+_INSTALLATION_TOKEN = "ghs_"  # noqa: S105  # how one begins, not one
+_ACTIONS = "github-actions"
+
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -35,10 +39,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then.
-
-    `starts_runs` says whether what this token pushes starts workflows, as GITHUB_TOKEN's pushes do not.
-    """
+    """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then."""
 
     bundle: Bundle
     host: Host
@@ -48,7 +49,6 @@ class Work:
     recorder: Recorder | None
     identity: Identity | None = None
     may_write: MayWrite | None = None
-    starts_runs: bool = True
 
     @property
     def outcome(self) -> Outcome:
@@ -61,6 +61,14 @@ class Work:
     @property
     def repository(self) -> str:
         return self.request.repository
+
+    @property
+    def starts_runs(self) -> bool:
+        """Whether what this token pushes starts workflows: those of the workflow's own token do not."""
+        if not self.remote.token.startswith(_INSTALLATION_TOKEN):
+            return True
+        me = self.host.me()
+        return me is None or me.login.removesuffix("[bot]") != _ACTIONS
 
     def noting(self, *notes: str) -> Work:
         """The same work with further sentences for the pull request."""

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Request
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import RepositoryData
 from bot.github.client import GitHub, connect
 from bot.intake.admission import Admission
-from bot.intake.event import DispatchEvent, OtherEvent, ScheduleEvent, read_event
+from bot.intake.event import DispatchEvent, Event, OtherEvent, ScheduleEvent, read_event
 from bot.intake.match import difference
+from bot.intake.who import tier_of
 from bot.policy.admit import admission
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.publish.body import Links
@@ -37,7 +38,7 @@ def publish_bundle(
     """Publish the bundle in `folder`. Raises an `AgentError`; the bundle stays as it is.
 
     In a job of the event that began the run, who asked for what in which thread is the event's to say: a bundle
-    that says otherwise is not published.
+    that says otherwise is not published. Without one, what the account may that it names is GitHub's to say.
     """
     bundle = read_bundle(folder)
     where = read_github_environment(environment)
@@ -61,16 +62,33 @@ def publish_bundle(
 
 def _check_request(request: Request, environment: Mapping[str, str], github: GitHub) -> None:
     name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
-    if not payload:
-        return
-    event = read_event(name, Path(payload))
-    if isinstance(event, OtherEvent | ScheduleEvent | DispatchEvent):
-        return
-    if different := difference(request, event, github, lambda: _admission(event.repository, github)):
+    event = read_event(name, Path(payload)) if payload else None
+    if event is None or isinstance(event, OtherEvent | ScheduleEvent | DispatchEvent):
+        different = _actor_difference(request, event, github)
+    else:
+        different = difference(request, event, github, lambda: _admission(event.repository, github))
+    if different:
         raise PublishError(
             f"The bundle is not for the event that this job is about: {different} is another. "
             "Somebody may have changed it on its way here; nothing was done."
         )
+
+
+def _actor_difference(request: Request, event: Event | None, github: GitHub) -> str:
+    """Where no event tells what was asked, what can be known of who asked: rules on paths go by their tier."""
+    actor = request.actor
+    if isinstance(event, ScheduleEvent):
+        return "" if actor.tier is Tier.SCHEDULE else "who asked"
+    sender = event.sender if isinstance(event, DispatchEvent) else None
+    if sender is not None and (actor.id != sender.id or actor.tier is Tier.SCHEDULE):
+        return "who asked"
+    if actor.tier is Tier.LOCAL:
+        return "who asked, at a terminal,"
+    if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER):
+        known = github.permission(request.repository, actor.login)
+        if (known.user_id, tier_of(known)) != (actor.id, actor.tier):
+            return "who asked"
+    return ""
 
 
 def _admission(repository: RepositoryData, github: GitHub) -> Admission:

@@ -42,6 +42,13 @@ def policy(world: World, text: str) -> None:
     world.forge.commit(REPO, {POLICY: text})
 
 
+def app_token(world: World) -> str:
+    """One of an App of our own: what it pushes starts workflows."""
+    world.forge.add_user("our-app[bot]", kind="Bot")
+    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    return world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)
+
+
 # Onto the head of a person's pull request
 
 
@@ -304,7 +311,7 @@ def test_a_forks_pull_request_gets_one_here_with_its_commits_and_ours(world: Wor
     number = forked(world)
     bundle = bundle_on(world, number)
     head = world.base_sha
-    published = world.publish(bundle, starts_runs=False)
+    published = world.publish(bundle)
     pull = world.pulls()[0]
     assert (pull["head"]["ref"], pull["base"]["ref"], pull["draft"]) == (BRANCH.format(number), "main", True)
     assert parent(world, published.commit) == head
@@ -315,9 +322,9 @@ def test_a_forks_pull_request_gets_one_here_with_its_commits_and_ours(world: Wor
 
 def test_a_forks_result_published_twice_is_one_pull_request(world: World) -> None:
     bundle = bundle_on(world, forked(world))
-    first = world.publish(bundle, starts_runs=False)
+    first = world.publish(bundle)
     before = (world.branches(), world.pulls(), world.writes())
-    assert world.publish(bundle, starts_runs=False).pr_number == first.pr_number
+    assert world.publish(bundle).pr_number == first.pr_number
     assert (world.branches(), world.pulls(), world.writes()) == before
 
 
@@ -325,7 +332,7 @@ def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
     number = forked(world)
     bundle = bundle_on(world, number)
     world.forge.delete_repository("bob/hello")
-    published = world.publish(bundle, starts_runs=False)
+    published = world.publish(bundle)
     assert published.created
     assert "from the deleted fork of bob" in world.pulls()[0]["body"]
 
@@ -333,12 +340,13 @@ def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
 def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World) -> None:
     number = forked(world)
     bundle = bundle_on(world, number)
+    token = app_token(world)
     with pytest.raises(PublishError, match=rf"name its commit: `/agent fix --sha {world.base_sha[:12]}"):
-        world.publish(bundle)
+        world.publish(bundle, token=token)
     assert set(world.branches()) == {"main"}
     outcome = bundle.outcome
     trusting = replace(outcome, request=replace(outcome.request, trusted_sha=world.base_sha))
-    assert world.publish(replace(bundle, outcome=trusting)).created
+    assert world.publish(replace(bundle, outcome=trusting), token=token).created
 
 
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS", ".gitattributes"])
@@ -346,7 +354,7 @@ def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: W
     number = forked(world, **{path: "on: push\n"})
     bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
     with pytest.raises(PublishError, match="not put on a branch of this repository"):
-        world.publish(bundle, starts_runs=False)
+        world.publish(bundle)
     assert set(world.branches()) == {"main"}
 
 
@@ -354,7 +362,7 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
     number = forked(world)
     bundle = bundle_on(world, number)
     world.forge.commit(REPO, {".github/workflows/ci.yml": "on: push\n"})
-    assert world.publish(bundle, starts_runs=False).created
+    assert world.publish(bundle).created
 
 
 def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
@@ -375,7 +383,7 @@ def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> 
     """GITHUB_TOKEN reaches no other repository, whatever the fork allows."""
     policy(world, "push_to_forks: true\n")
     number = forked(world)
-    published = world.publish(bundle_on(world, number), starts_runs=False)
+    published = world.publish(bundle_on(world, number))
     assert published.created
     assert world.branches("bob/hello")["topic"] == world.base_sha
     assert "could not be pushed to bob/hello" in world.pulls()[0]["body"]
@@ -387,7 +395,8 @@ def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> N
     hub = world.github(world.forge.token("bob"))
     change = {"maintainer_can_modify": False}
     hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
-    published = world.publish(bundle_on(world, number), token=world.forge.token("ann"), starts_runs=False)
+    bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
+    published = world.publish(bundle, token=world.forge.token("ann"))
     assert world.branches("bob/hello")["topic"] == world.base_sha
     assert published.created
 
@@ -419,7 +428,8 @@ def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None
         author_id=world.ann,
     )
     main = world.branches()["main"]
-    world.publish(lie, token=world.forge.token("ann"), starts_runs=False)
+    with pytest.raises(PublishError, match="name its commit"):
+        world.publish(lie, token=world.forge.token("ann"))
     assert world.branches()["main"] == main
     assert world.branches("bob/hello")["topic"] == world.base_sha
 

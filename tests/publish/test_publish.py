@@ -13,6 +13,7 @@ from bot.contracts.request import Actor, Tier
 from bot.policy.schema import Identity
 from tests.publish.conftest import FIXED, REPO, World
 
+WORKFLOW = {".github/workflows/ci.yml": "on: workflow_dispatch\n"}
 BRANCH = "agent/issue-1-round-totals-once-at-the-end"
 
 
@@ -347,6 +348,50 @@ def test_the_token_is_nowhere_on_disk(world: World, tmp_path: Path) -> None:
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if any(secret in path.read_bytes() for secret in hidden)]
+
+
+# Workflows that do not start by themselves
+
+NO_RUNS = "CI does not start here by itself"
+
+
+def test_where_ci_does_not_start_by_itself_the_pull_request_says_how_to_start_it(world: World) -> None:
+    world.publish(world.bundle())
+    assert NO_RUNS in world.pulls()[0]["body"]
+    assert "close and reopen this pull request to start it" in world.pulls()[0]["body"]
+
+
+@pytest.mark.parametrize("kind", ["person", "app"])
+def test_where_ci_starts_nothing_is_said_of_it(world: World, kind: str) -> None:
+    world.forge.add_user("our-app[bot]", kind="Bot")
+    permissions = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    token = world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n"})
+    world.publish(world.bundle(), token=world.forge.token("ann") if kind == "person" else token)
+    assert NO_RUNS not in world.pulls()[0]["body"]
+    assert not [path for path in world.writes() if "dispatches" in path]
+
+
+def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n", **WORKFLOW})
+    permissions = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "write"}
+    token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    bundle = world.bundle()
+    world.forge.fail_next("POST", "/dispatches$", status=204)
+    published = world.publish(bundle, token=token)
+    assert published.notes == ()
+    assert "ci.yml was started on the branch instead" in world.pulls()[0]["body"]
+    started = [path for path in world.writes() if path.endswith("/ci.yml/dispatches")]
+    assert len(started) == 1
+    world.publish(bundle, token=token)
+    assert [path for path in world.writes() if path.endswith("/ci.yml/dispatches")] == started
+
+
+def test_a_workflow_that_cannot_be_started_is_a_note(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n"})
+    published = world.publish(world.bundle())
+    assert published.created
+    assert "ci.yml was not started" in published.notes[0]
 
 
 # Told without a pull request

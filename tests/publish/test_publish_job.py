@@ -1,0 +1,227 @@
+"""The second job: what the event, the policy and GitHub say counts, and not what the bundle says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.outcome import Outcome
+from bot.contracts.pulls import ReviewThread, Side
+from bot.contracts.request import Actor, Request, Tier
+from bot.publish.bundle import write_bundle
+from bot.run.publishing import publish_bundle
+from tests.publish.conftest import FIXED, REPO, World
+
+POLICY = ".github/agent.yml"
+Event = dict[str, Any]
+
+
+def environment(world: World, name: str = "", event: Event | None = None, token: str = "") -> dict[str, str]:
+    found = {
+        "GITHUB_SERVER_URL": world.forge.url,
+        "GITHUB_API_URL": world.forge.api_url,
+        "GITHUB_REPOSITORY": REPO,
+        "GITHUB_TOKEN": token or world.token,
+    }
+    if event is None:
+        return found
+    path = world.room("event")
+    path.write_text(json.dumps(event))
+    return {**found, "GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path)}
+
+
+def bundle_of(world: World, outcome: Outcome) -> Path:
+    folder = world.room("bundle")
+    write_bundle(folder, outcome, world.patch({"invoice.py": FIXED}), b"", "Round totals\n")
+    return folder
+
+
+def published(world: World, folder: Path, **where: Any) -> None:
+    publish_bundle(folder, environment(world, **where), dry_run=False, say=world.said.append)
+
+
+@pytest.fixture
+def asked(world: World) -> tuple[Outcome, Event]:
+    """A run for a comment of Ann's under somebody's pull request, and the comment's event."""
+    world.forge.commit(REPO, {"notes.md": "draft\n"}, branch="topic", author="bob")
+    world.forge.grant(REPO, "bob", "write")
+    number = world.open("topic", "bob")
+    outcome = world.on_pull(number)
+    comment_id, event = world.forge.comment(REPO, number, "ann", "/agent fix the rounding of totals")
+    trigger, thread = outcome.request.trigger, outcome.request.thread
+    assert trigger is not None
+    assert thread is not None
+    request = replace(
+        outcome.request,
+        instruction="the rounding of totals",
+        trigger=replace(trigger, comment_id=comment_id, url=event["comment"]["html_url"]),
+        thread=replace(thread, url=event["issue"]["html_url"]),
+    )
+    return replace(outcome, request=request), event
+
+
+def test_the_events_own_request_is_published(world: World, asked: tuple[Outcome, Event]) -> None:
+    outcome, event = asked
+    published(world, bundle_of(world, outcome), name="issue_comment", event=event)
+    assert world.pulls()[0]["base"]["ref"] == "topic"
+
+
+def of_pull(**fields: Any) -> Callable[[Request], Request]:
+    def apply(request: Request) -> Request:
+        assert request.pull is not None
+        return replace(request, pull=replace(request.pull, **fields))
+
+    return apply
+
+
+def of_thread(**fields: Any) -> Callable[[Request], Request]:
+    def apply(request: Request) -> Request:
+        assert request.thread is not None
+        return replace(request, thread=replace(request.thread, **fields))
+
+    return apply
+
+
+LINES = ReviewThread(5, "invoice.py", 1, 0, Side.RIGHT, "@@ -1 +1 @@", ())
+CHANGES: dict[str, Callable[[Request], Request]] = {
+    "another pull request": of_pull(number=1),
+    "another head": of_pull(head_sha="0" * 40),
+    "another base": of_pull(base_ref="lax"),
+    "another base of the request": lambda request: replace(request, base_ref="lax"),
+    "another base of both": lambda request: of_pull(base_ref="lax")(replace(request, base_ref="lax")),
+    "no pull request": lambda request: replace(request, pull=None),
+    "no pull request and an issue's thread": lambda request: of_thread(is_pull_request=False)(
+        replace(request, pull=None)
+    ),
+    "another thread": of_thread(number=1),
+    "a head that is vouched for": lambda request: replace(request, trusted_sha=request.pull.head_sha),  # type: ignore[union-attr]  # it has one
+    "lines of the diff": lambda request: replace(request, anchor=LINES),
+    "another tier": lambda request: replace(request, actor=replace(request.actor, tier=Tier.SCHEDULE)),
+    "another person": lambda request: replace(request, actor=Actor("bob", 1, Tier.MAINTAINER)),
+    "a task": lambda request: replace(request, task="dependencies"),
+    "another repository": lambda request: replace(request, repository="octo/other"),
+    "a pull request that is no draft": lambda request: replace(request, options={"draft": "false"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_bundle_that_was_changed_on_its_way_is_not_published(
+    world: World, asked: tuple[Outcome, Event], change: str
+) -> None:
+    outcome, event = asked
+    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
+    before = world.branches()
+    lie = replace(outcome, request=CHANGES[change](outcome.request))
+    with pytest.raises(AgentError) as caught:
+        published(world, bundle_of(world, lie), name="issue_comment", event=event)
+    assert caught.value.exit_code in (ExitCode.PUBLISHING, ExitCode.USAGE)
+    assert world.branches() == before
+    assert len(world.pulls()) == 1
+
+
+# Without an event that tells
+
+
+@pytest.mark.parametrize(
+    ("actor", "ok"),
+    [
+        (Actor("ann", 0, Tier.MAINTAINER), True),
+        (Actor("ann", 0, Tier.CONTRIBUTOR), False),
+        (Actor("ann", 77, Tier.MAINTAINER), False),
+        (Actor("eve", 0, Tier.MAINTAINER), False),
+        (Actor("ann", 0, Tier.LOCAL), False),
+    ],
+)
+def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: bool) -> None:
+    """Rules on paths go by the tier, so a bundle may not choose its own."""
+    world.forge.add_user("eve")
+    outcome = world.outcome()
+    known = replace(
+        actor, id=actor.id or (world.ann if actor.login == "ann" else world.forge.add_user("eve"))
+    )
+    folder = bundle_of(world, replace(outcome, request=replace(outcome.request, actor=known)))
+    if ok:
+        published(world, folder)
+        assert len(world.pulls()) == 1
+        return
+    with pytest.raises(AgentError, match="who asked"):
+        published(world, folder)
+    assert set(world.branches()) == {"main"}
+
+
+def test_in_a_schedules_job_nobody_has_a_persons_tier(world: World) -> None:
+    with pytest.raises(AgentError, match="who asked"):
+        published(world, bundle_of(world, world.outcome()), name="schedule", event={"schedule": "0 0 * * *"})
+    request = replace(world.outcome().request, actor=Actor("schedule", 0, Tier.SCHEDULE))
+    folder = bundle_of(world, replace(world.outcome(), request=request))
+    published(world, folder, name="schedule", event={"schedule": "0 0 * * *"})
+    assert len(world.pulls()) == 1
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("missing", ["contents", "pull_requests", "issues"])
+def test_a_token_that_may_only_read_is_a_sentence(
+    world: World, asked: tuple[Outcome, Event], missing: str
+) -> None:
+    outcome, event = asked
+    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    token = world.forge.token(permissions={**permissions, missing: "read"}, repo=REPO)
+    folder = bundle_of(world, outcome)
+    try:
+        published(world, folder, name="issue_comment", event=event, token=token)
+    except AgentError as error:
+        assert token not in str(error)
+        assert "write" in str(error) or "may not" in str(error)
+    published(world, folder, name="issue_comment", event=event)
+    assert len(world.pulls()) == 2
+
+
+class TokenDies:
+    """The forge's clockwork: the token is revoked before request number `at`."""
+
+    def __init__(self, world: World, token: str, at: int) -> None:
+        self.world, self.token, self.left = world, token, at
+
+    def __call__(self, *_: object) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.world.forge.revoke_token(self.token)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
+    world: World, asked: tuple[Outcome, Event], monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Wherever it dies: one sentence, no traceback, and the next publish ends with one pull request."""
+    from bot.github.border import Border
+    from bot.publish.remote import Remote
+
+    outcome, event = asked
+    folder = bundle_of(world, outcome)
+    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    token = world.forge.token(permissions=permissions, repo=REPO)
+    dies = TokenDies(world, token, after)
+    with monkeypatch.context() as patched:
+        for kind, name in ((Border, "_ask"), (Remote, "_drive")):
+            real = getattr(kind, name)
+
+            def then(self: Any, *args: Any, real: Any = real, **options: Any) -> Any:
+                dies()
+                return real(self, *args, **options)
+
+            patched.setattr(kind, name, then)
+        try:
+            published(world, folder, name="issue_comment", event=event, token=token)
+        except AgentError as error:
+            assert token not in str(error)
+            assert "Traceback" not in str(error)
+    published(world, folder, name="issue_comment", event=event)
+    assert [pull["base"]["ref"] for pull in world.pulls()] == ["topic", "main"]
