@@ -19,6 +19,7 @@ from bot.contracts.errors import AgentError, ExitCode
 
 VERBS = {
     "fix": "do a job on a local checkout and leave it as a new branch",
+    "review": "review what a local checkout's HEAD changes",
     "run": "one GitHub event, from payload to bundle",
     "publish": "bring a bundle to GitHub as a draft pull request",
     "demo": "the whole path on a sample repository: no key, no network",

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot import __version__
 from bot.agent.journal import Journal, file_version
@@ -29,11 +29,13 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.events import Retrying
 from bot.contracts.limits import Limits
+from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.request import Request, Verb
 from bot.contracts.review import Review
+from bot.contracts.tools import ToolOutcome
 from bot.evidence.detect import Check, detect_checks
 from bot.gate.redact import Redactor
 from bot.policy.budget import run_budget
@@ -45,7 +47,7 @@ from bot.run.agent_workshop import AgentWorkshop, CallPlace
 from bot.run.background import Background
 from bot.run.folder import RunFolder
 from bot.run.masked import masked, masked_value
-from bot.run.profiles import SUBMIT_PLAN, profile_of
+from bot.run.profiles import REPORT_FINDING, SUBMIT_PLAN, profile_of
 from bot.run.results import Results
 from bot.run.rounds import Rounds
 from bot.run.secrets import known_secrets
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from bot.gate.tree import Verdict
     from bot.publish.bundle import Bundle
     from bot.run.resume import Resumed
+    from bot.run.reviewing import Range, Reviewing
 
 NO_PLAN = (
     "You said you are done, but no plan was submitted. Call `submit_plan`, or say in one sentence why there is no "
@@ -71,8 +74,9 @@ NO_PLAN = (
 class Job:
     """What a run is given. `connect` makes the provider and is called on a thread of its own. `origin` is the
     folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the
-    folder of the bundle that a `continue` goes on from. `watch` is told of each turn, `say` in a line of whatever
-    else takes its time; `say` from any thread."""
+    folder of the bundle that a `continue` goes on from. A review is of `range`; without one it is of the request's pull
+    request, of that only what is new since `since_sha` where that is given. `watch` is told of each turn, `say` in a
+    line of whatever else takes its time; `say` from any thread."""
 
     request: Request
     source: Source
@@ -83,6 +87,8 @@ class Job:
     origin: Path | None = None
     budget_usd: float | None = None
     resume: Path | None = None
+    range: Range | None = None
+    since_sha: str = ""
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
 
@@ -167,7 +173,8 @@ class _Run:
             profile.unrun,
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write, profile)
-        self.results = Results()
+        self.reviewing = self._reviewing()
+        self.results = Results(*((self.reviewing.tool,) if self.reviewing else ()))
         self.workshop = AgentWorkshop(self._start, self._changed)
         stack.callback(self.trees.settle)
         stack.callback(self.rounds.settle)
@@ -204,11 +211,17 @@ class _Run:
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
         try:
             with cancelled_after(self.cancel, budget.minutes):
-                end = converse(session, self._first_message(last.last if last else None))
+                end = self._converse(session, last.last if last else None)
         finally:
             forget()
             provider.close()
         return self._conclude(end, provider.info.name)
+
+    def _converse(self, session: Session, last: LastRun | None) -> LoopEnd:
+        if self.reviewing and self.reviewing.nothing_new:
+            reason = "Nothing of the diff is new since it was reviewed last."
+            return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
+        return converse(session, self._first_message(last))
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude
@@ -217,7 +230,8 @@ class _Run:
         verdict = None if isinstance(judged, GateError) else judged
         changed = verdict is not None and bool(verdict.files)
         checks = self.rounds.results(verdict.tree_sha if verdict and changed else None)
-        handed = masked_value(self.results.handed(), self.redactor)
+        review = self.reviewing.review(end.final_text) if self.reviewing else None
+        handed = masked_value(self.results.handed(review), self.redactor)
         outcome = conclude.outcome(
             conclude.Facts(
                 request=self.job.request,
@@ -368,12 +382,30 @@ class _Run:
         rule = may_write(self.policy, self.job.request.actor.tier)
         return resume(self.last, self.checkout, self.job.source, rule)
 
+    def _reviewing(self) -> Reviewing | None:
+        """What a review is held against; `None` in every other run."""
+        if REPORT_FINDING not in self.profile.results:
+            return None
+        from bot.run.reviewing import Reviewing, pull_range, said
+
+        if self.job.range is None and self.job.request.pull is None:
+            raise UsageError("A review is of a pull request, and there is none here.")
+        found = self.job.range or pull_range(self.checkout, self.job.source, self.job.since_sha)
+        self.job.say(said(found))
+
+        def try_it(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+            return self.workshop.call(question, arguments, cancel, place=None)
+
+        return Reviewing(found, self.policy.review.max_findings, try_it)
+
     def _first_message(self, last: LastRun | None) -> str:
         return first_message(self.job.request, self._facts(), new_marker(), last)
 
     def _facts(self) -> Facts:
-        diff = ""
-        if self.job.request.pull is not None:
+        diff, looked_at = "", tuple[str, ...]()
+        if self.reviewing is not None:
+            diff, looked_at = self.reviewing.shown.text, self.reviewing.facts()
+        elif self.job.request.pull is not None:
             from bot.run.pull_diff import pull_diff
 
             diff = pull_diff(self.checkout)
@@ -382,7 +414,7 @@ class _Run:
             platform=f"{platform.system()} {platform.machine()}",
             base_sha=self.checkout.base_sha,
             checks=() if self.profile.unrun else tuple(check.command for check in self.rounds.checks),
-            notes=(*self.checkout.notes, *self._missing_last()),
+            notes=(*looked_at, *self.checkout.notes, *self._missing_last()),
             diff=diff,
             unrun=self.profile.unrun,
         )

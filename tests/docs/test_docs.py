@@ -20,7 +20,7 @@ from tests.run.conftest import command
 from tests.support.fix_script import mending, shell
 from tests.support.model_script import Asked, Step
 from tests.support.model_server import ModelServer
-from tests.support.repositories import sample_repository
+from tests.support.repositories import commit_all, git, sample_repository
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -65,6 +65,9 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
     lines = [line for line in commands(page) if line.startswith("slash-agent ")]
     assert len(lines) + sum(line.startswith("make ") for line in commands(page)) == len(commands(page))
     repo = sample_repository(tmp_path / "tidytime")
+    git(repo, "update-ref", "refs/remotes/origin/main", "HEAD")
+    (repo / "NOTES.md").write_text("Something to review.\n")
+    commit_all(repo, "Add notes")
     with Forge() as forge, ModelServer(_mend_each_time) as model:
         sample = set_up(forge)
         (repo / "event.json").write_text(json.dumps(sample.event))
