@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ from urllib.parse import urlencode
 from bot.forge import access, errors
 from bot.forge.access import Caller
 from bot.forge.shapes.site import Site
-from bot.forge.state import Access, Comment, Issue, Repository, Role, State, User
+from bot.forge.state import Access, Comment, Download, Issue, Repository, Role, State, User
 
 T = TypeVar("T")
 
@@ -143,16 +144,24 @@ class Call:
             raise _wrong_type(name, value, "an array of strings")
         return value
 
+    def elsewhere(self, data: bytes, content_type: str) -> Reply:
+        """A redirect to a store on another host, as GitHub does it for logs and artifacts."""
+        secret = secrets.token_hex(16)
+        self.state.downloads[secret] = Download(data, content_type)
+        return Reply(302, None, {"Location": f"{self.site.store}/{secret}"})
+
     # -- lists
 
-    def page(self, items: Sequence[T], render: Any) -> Reply:
+    def page(self, items: Sequence[T], render: Callable[[T], object], within: str = "") -> Reply:
         """One page of a list, with GitHub's Link header."""
         per_page = min(max(_positive(self.query.get("per_page"), 30), 1), 100)
         number = max(_positive(self.query.get("page"), 1), 1)
         last = max((len(items) + per_page - 1) // per_page, 1)
         chosen = items[(number - 1) * per_page : number * per_page]
         headers = {"Link": link} if (link := self._links(number, last)) else {}
-        return Reply(200, [render(item) for item in chosen], headers)
+        rendered = [render(item) for item in chosen]
+        body = {"total_count": len(items), within: rendered} if within else rendered
+        return Reply(200, body, headers)
 
     def _links(self, number: int, last: int) -> str:
         targets = {}

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+from bot.forge.by_hand.actions import Actions
+from bot.forge.by_hand.checks import Checks
 from bot.forge.by_hand.people import ACTIONS_BOT
 from bot.forge.by_hand.pulls import Pulls
 from bot.forge.by_hand.repositories import Repositories
@@ -24,7 +26,7 @@ from bot.forge.web.pages import Pages
 __all__ = ["ACTIONS_BOT", "Forge"]
 
 
-class Forge(Repositories, Threads, Pulls, Reviews, Trouble):
+class Forge(Repositories, Threads, Pulls, Reviews, Checks, Actions, Trouble):
     """A small GitHub on a loopback port, until it is closed. Use it as a context manager.
 
     Methods that name a repository take `owner/name`; those that act for somebody take a login. People and

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bot.forge.graphql import endpoint
 from bot.forge.operations import (
     activity,
+    artifacts,
+    checks,
     comments,
     contents,
     git_data,
@@ -16,11 +18,15 @@ from bot.forge.operations import (
     repositories,
     review_comments,
     reviews,
+    runs,
+    statuses,
     users,
+    workflows,
 )
 from bot.forge.router import Route
 
 # Comments and reactions first: `issues/comments/...` must not be taken for an issue's number, nor `pulls/comments`.
+# Checks and statuses before commits: a ref may hold slashes.
 ROUTES: tuple[Route, ...] = (
     *endpoint.ROUTES,
     *users.ROUTES,
@@ -32,6 +38,11 @@ ROUTES: tuple[Route, ...] = (
     *pulls.ROUTES,
     *merges.ROUTES,
     *reviews.ROUTES,
+    *checks.ROUTES,
+    *statuses.ROUTES,
+    *artifacts.ROUTES,
+    *runs.ROUTES,
+    *workflows.ROUTES,
     *contents.ROUTES,
     *git_data.ROUTES,
     *activity.ROUTES,

@@ -15,7 +15,7 @@ from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote
 
-from bot.forge import access, errors, limits, merging, pulls, smart_http
+from bot.forge import access, errors, limits, merging, pulls, smart_http, store
 from bot.forge.access import Caller
 from bot.forge.call import Call, Reply, entity_tag
 from bot.forge.faults import Exchange, Fault, Faults
@@ -125,7 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
         query = dict(parse_qsl(self._query, keep_blank_values=True))
         git = smart_http.recognise(unquote(self._path), query)
         try:
-            self._caller = access.caller(self.server.state, headers.get("authorization"))
+            if not self._is_store:
+                self._caller = access.caller(self.server.state, headers.get("authorization"))
             if self._caller.token:
                 self._caller.token.used += 1
             if fault and fault.status is not None:
@@ -133,11 +134,12 @@ class _Handler(BaseHTTPRequestHandler):
             if git:
                 self._git(git, headers, body, fault)
                 return
-            reply = (
-                self._api(query, headers, body)
-                if self._is_api
-                else self.server.pages(self.path, self._caller)
-            )
+            if self._is_api:
+                reply = self._api(query, headers, body)
+            elif self._is_store:
+                reply = store.answer(self.server.state, self._path, headers)
+            else:
+                reply = self.server.pages(self.path, self._caller)
         except _Planned as planned:
             reply = planned.reply
         except errors.ApiError as error:
@@ -152,6 +154,10 @@ class _Handler(BaseHTTPRequestHandler):
     @property
     def _is_api(self) -> bool:
         return self._path.startswith(f"{_API}/") or self._path in (_API, _GRAPHQL)
+
+    @property
+    def _is_store(self) -> bool:
+        return self._path.startswith(f"{store.PATH}/")
 
     def _api(self, query: Mapping[str, str], headers: Mapping[str, str], body: IO[bytes]) -> Reply:
         path = self._path.removeprefix(_API)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from bot.forge.git import BareRepository, Signature
 
 if TYPE_CHECKING:
+    from bot.forge.checks import CheckRun, Status, Suite
     from bot.forge.reviews import Review, ReviewComment, Thread
+    from bot.forge.runs import Artifact, Dispatch, Run, Workflow
 
 Access = Literal["read", "write"]
 
@@ -180,6 +182,19 @@ class Repository:
     review_comments: dict[int, tuple[Issue, Pull, ReviewComment]] = field(default_factory=dict)
     tips: dict[str, str] = field(default_factory=dict)
     pushes: list[Push] = field(default_factory=list)
+    suites: dict[int, Suite] = field(default_factory=dict)
+    check_runs: dict[int, CheckRun] = field(default_factory=dict)
+    statuses: list[Status] = field(default_factory=list)
+    runs: dict[int, Run] = field(default_factory=dict)
+    workflows: dict[str, Workflow] = field(default_factory=dict)
+    artifacts: dict[int, Artifact] = field(default_factory=dict)
+    dispatches: list[Dispatch] = field(default_factory=list)
+    default_workflow_permissions: Access = "read"
+
+    @property
+    def run_suites(self) -> set[int]:
+        """The suites that belong to one workflow run alone."""
+        return {run.suite.id for run in self.runs.values()}
 
     @property
     def full_name(self) -> str:
@@ -203,6 +218,14 @@ class Repository:
                 yield thread, thread.pull
 
 
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What a redirect out of the API leads to. Its address is the permission: a token beside it is refused."""
+
+    data: bytes
+    content_type: str
+
+
 class State:
     """Everything, behind one lock that an operation holds from start to end."""
 
@@ -211,6 +234,7 @@ class State:
         self.users: dict[str, User] = {}
         self.tokens: dict[str, Token] = {}
         self.repositories: dict[str, Repository] = {}
+        self.downloads: dict[str, Download] = {}
         self._clock = clock
         self._ids = itertools.count(10_001)
 
@@ -230,6 +254,11 @@ class State:
 
     def user(self, login: str) -> User | None:
         return self.users.get(login.casefold())
+
+    @property
+    def actions(self) -> User:
+        """The account that GitHub Actions acts as."""
+        return self.users["github-actions[bot]"]
 
     def user_by_email(self, email: str) -> User | None:
         """Who a commit's address belongs to; GitHub's own no-reply addresses name their user."""

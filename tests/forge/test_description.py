@@ -10,13 +10,17 @@ import pytest
 from github.Repository import Repository
 
 from bot.forge import Forge
+from bot.forge.checks import Annotation
 from bot.forge.faults import Exchange
 from bot.forge.routes import ROUTES
+from bot.forge.runs import Step
 from tests.forge.conftest import REPO, Answer, Wire
 from tests.forge.tour import travel
 from tests.support import openapi
 
 pytestmark = pytest.mark.node
+
+WORKFLOW = "name: CI\non: {push: , workflow_dispatch: {inputs: {level: {type: string}}}}\njobs: {}\n"
 
 
 @pytest.fixture
@@ -80,6 +84,9 @@ def test_every_operation_answers_as_described(forge: Forge, wire: Callable[..., 
     comment, _ = forge.comment(REPO, number, "ada", "words")
     reviewed = forge.open_pull(REPO, "ada", "agent/topic")
     forge.commit(REPO, {"calc.py": "x = 1\n"}, branch="agent/other")
+    forge.commit(REPO, {".github/workflows/ci.yml": WORKFLOW})
+    run = forge.add_run(REPO, branch="agent/topic", conclusion="failure")
+    job = forge.add_job(REPO, run, conclusion="failure", steps=[Step("pytest", "failure", "1 failed")])
     ask = wire(forge.token("acme"))
     known = {
         "repo": REPO,
@@ -88,16 +95,26 @@ def test_every_operation_answers_as_described(forge: Forge, wire: Callable[..., 
         "comment": str(comment),
         "reviewed": str(reviewed),
         "pull": str(reviewed + 2),
+        "run": str(run),
+        "job": str(job),
+        "check": str(
+            forge.add_check_run(
+                REPO, sha, "lint", annotations=[Annotation("calc.py", 1, 1, "failure", "Bad")]
+            )
+        ),
+        "artifact": str(forge.add_artifact(REPO, run, "bundle", {"outcome.json": b"{}"})),
         "blob": ask.api("GET", f"/repos/{REPO}/contents/calc.py").json["sha"],
     }
 
     def check(call: str, answer: Answer) -> None:
-        assert answer.status < 300 or call.endswith("{pull}/merge"), (call, answer)
+        elsewhere = call.endswith(("{pull}/merge", "/logs", "/zip"))
+        assert answer.status < 300 or elsewhere, (call, answer)
 
     travel(ask.api, known, check)
     assert [str(finding) for finding in openapi.findings(forge.requests)] == []
+    # An app's bot alone makes check runs: that is in the tests of those.
     # Three routes are one operation: contents with a path, without one, and without its last slash. GraphQL is none.
-    assert len(openapi.operations(forge.requests)) == len(ROUTES) - 3
+    assert len(openapi.operations(forge.requests)) == len(ROUTES) - 5
 
 
 def test_whatever_is_refused_is_refused_as_described(forge: Forge, wire: Callable[..., Wire]) -> None:

@@ -21,6 +21,7 @@ GET /repos/{repo}/collaborators/ada
 GET /repos/{repo}/collaborators/ada/permission
 GET /repos/{repo}/assignees/ada
 GET /repos/{repo}/branches
+GET /repos/{repo}/activity
 GET /repos/{repo}/branches/agent/topic
 GET /repos/{repo}/commits
 GET /repos/{repo}/commits/main
@@ -93,6 +94,41 @@ GET /repos/{repo}/pulls/comments/{remark}/reactions
 DELETE /repos/{repo}/pulls/comments/{remark}/reactions/{heart}
 DELETE /repos/{repo}/pulls/comments/{remark}
 GET /repos/{repo}/pulls/{pull}/merge
+POST /repos/{repo}/statuses/{sha} {"state": "success", "context": "ci/build"}
+GET /repos/{repo}/commits/{sha}/status
+GET /repos/{repo}/commits/agent/topic/statuses
+GET /repos/{repo}/check-runs/{check}
+GET /repos/{repo}/check-runs/{check}/annotations
+GET /repos/{repo}/commits/agent/topic/check-runs
+GET /repos/{repo}/commits/agent/topic/check-suites => suite
+GET /repos/{repo}/check-suites/{suite}
+GET /repos/{repo}/check-suites/{suite}/check-runs
+GET /repos/{repo}/actions/runs
+GET /repos/{repo}/actions/runs/{run}
+GET /repos/{repo}/actions/runs/{run}/jobs
+GET /repos/{repo}/actions/runs/{run}/attempts/1/jobs
+GET /repos/{repo}/actions/runs/{run}/logs
+GET /repos/{repo}/actions/jobs/{job}
+GET /repos/{repo}/actions/jobs/{job}/logs
+GET /repos/{repo}/actions/runs/{run}/artifacts
+GET /repos/{repo}/actions/artifacts
+GET /repos/{repo}/actions/artifacts/{artifact}
+GET /repos/{repo}/actions/artifacts/{artifact}/zip
+DELETE /repos/{repo}/actions/artifacts/{artifact}
+POST /repos/{repo}/actions/runs/{run}/rerun
+POST /repos/{repo}/actions/runs/{run}/cancel
+POST /repos/{repo}/actions/runs/{run}/rerun-failed-jobs
+POST /repos/{repo}/actions/runs/{run}/force-cancel
+GET /repos/{repo}/actions/workflows
+GET /repos/{repo}/actions/workflows/ci.yml
+GET /repos/{repo}/actions/workflows/ci.yml/runs
+POST /repos/{repo}/actions/workflows/ci.yml/dispatches {"ref": "main", "inputs": {"level": "high"}}
+PUT /repos/{repo}/actions/workflows/ci.yml/disable
+PUT /repos/{repo}/actions/workflows/ci.yml/enable
+POST /repos/{repo}/dispatches {"event_type": "go", "client_payload": {"a": 1}}
+GET /repos/{repo}/actions/permissions
+GET /repos/{repo}/actions/permissions/workflow
+PUT /repos/{repo}/actions/permissions/workflow {"default_workflow_permissions": "write"}
 PUT /repos/{repo}/pulls/{reviewed}/merge {"merge_method": "squash"}
 """
 
@@ -112,7 +148,14 @@ def travel(
         answer = ask(method, path, json.loads(body[0]) if body else None)
         check(call, answer)
         if kept and answer.status < 300:
-            filled[kept] = str(answer.json["id"])
+            filled[kept] = str(answer.json.get("id") or _first(answer.json))
+
+
+def _first(listed: dict[str, Any]) -> str:
+    """The first id of a list that is wrapped in an object with its count."""
+    return next(
+        (str(one["id"]) for value in listed.values() if isinstance(value, list) for one in value), "1"
+    )
 
 
 def _names(call: str) -> list[str]:

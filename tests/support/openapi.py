@@ -30,11 +30,13 @@ from tests.support.npm import package_file
 _API = "/api/v3"
 _SPEC = "urn:github"
 # What any operation may answer, whether its description says so or not.
-_EVERYWHERE = {"304", "401", "403", "404", "409", "422", "429", "500", "502", "503"}
+_EVERYWHERE = {"304", "401", "403", "404", "409", "410", "422", "429", "500", "502", "503"}
 
 _DELETED_FORK = "the description forgets that a deleted fork leaves null here; the webhooks' one does not"
 
-_OUTDATED = "the description forgets that an outdated comment, or one on a whole file, has null here; the webhooks' does not"
+_OUTDATED = (
+    "the description forgets that outdated comments and those on files have null here; the webhooks' does not"
+)
 
 # (operation, where, reason): a finding whose operation is the first, or any for "*", and whose text matches
 # the second, is not one.
@@ -158,8 +160,11 @@ class Description:
         self._registry = Registry().with_resource(_SPEC, Resource(data, DRAFT4))
         self._patterns = sorted(self._compiled(), key=lambda row: row[0])
 
-    def _compiled(self) -> Iterator[tuple[tuple[int, int], re.Pattern[str], str]]:
-        """Templates with fewer parameters are tried first: `/issues/comments` before `/issues/{number}`."""
+    def _compiled(self) -> Iterator[tuple[tuple[int, int, int], re.Pattern[str], str]]:
+        """Templates with fewer parameters are tried first: `/issues/comments` before `/issues/{number}`.
+
+        Then the longer ones: `/commits/{ref}/status` before `/commits/{ref}`, whose parameter may hold slashes.
+        """
         for template, item in self._data["paths"].items():
             several = set()
             for method in item.values():
@@ -176,7 +181,7 @@ class Description:
                 pattern += f"(?P<{name.replace('-', '_')}>{many if name in several else '[^/]+'})" + next(
                     literal
                 )
-            yield (len(several), len(parts)), re.compile(pattern), template
+            yield (len(several), len(parts), -len(template)), re.compile(pattern), template
 
     def operation(self, method: str, path: str) -> Operation | None:
         for _, pattern, template in self._patterns:

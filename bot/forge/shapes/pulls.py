@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bot.forge.checks import failing
 from bot.forge.pulls import Measures
 from bot.forge.reviews import shown
 from bot.forge.shapes.people import association, person, simple_user
@@ -76,8 +77,9 @@ def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
 def full_pull(site: Site, repo: Repository, item: Issue, pull: Pull, measures: Measures) -> Json:
     """As one pull request answers for itself."""
     mergeable = _mergeable(item, pull)
-    states = {True: "clean", False: "dirty", None: "unknown"}
-    state = "draft" if pull.draft and mergeable else states[mergeable]
+    state = {True: "clean", False: "dirty", None: "unknown"}[mergeable]
+    if mergeable:
+        state = "draft" if pull.draft else "unstable" if failing(repo, pull.head_sha) else state
     return {
         **simple_pull(site, repo, item, pull),
         "merged": pull.merged_at is not None,

@@ -16,6 +16,11 @@ class Site:
     def api(self) -> str:
         return f"{self.html}/api/v3"
 
+    @property
+    def store(self) -> str:
+        """Where logs and artifacts are kept: another host's name, for clients that must notice."""
+        return f"{self.html.replace('127.0.0.1', 'localhost')}/_store"
+
 
 def node_id(kind: str, number: int | str) -> str:
     """An opaque global id, made the way GitHub made them."""
