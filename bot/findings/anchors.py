@@ -7,7 +7,7 @@ one hunk of the finding's side; on the right every shown line will do, on the le
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from bot.contracts.pulls import Side
@@ -26,27 +26,6 @@ class Span(NamedTuple):
 
     first: int
     last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """The findings that stand on lines of the diff, and those that cannot, each with the reason."""
-
-    anchored: tuple[Finding, ...]
-    unanchored: tuple[tuple[Finding, str], ...]
-
-
-def place(findings: Iterable[Finding], diff: Diff) -> Placed:
-    """Every finding on a line that GitHub takes, moved where its text moved, or with why it is on none."""
-    anchored: list[Finding] = []
-    unanchored: list[tuple[Finding, str]] = []
-    for finding in findings:
-        placed = anchor(finding, diff)
-        if isinstance(placed, Finding):
-            anchored.append(placed)
-        else:
-            unanchored.append((finding, placed))
-    return Placed(tuple(anchored), tuple(unanchored))
 
 
 def anchor(finding: Finding, diff: Diff) -> Finding | str:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.findings.anchors import LARGEST_BYTES, LARGEST_LINES, advice, anchor, place
+from bot.findings.anchors import LARGEST_BYTES, LARGEST_LINES, advice, anchor
 from bot.findings.hunks import Diff, FileDiff, FileStatus, parse_diff
 
 # Right: 10-15 and 40-43. Left: 10-15 and 40-42, of which 12 and 13 were removed.
@@ -176,15 +176,6 @@ def test_a_name_that_is_no_utf8_takes_no_comment() -> None:
     hunks = DIFF.files[0].hunks
     diff = Diff((FileDiff("\udcff", "\udcff", FileStatus.MODIFIED, hunks),))
     assert where(anchor(finding(12, path="\udcff"), diff)) == "the file's name is not UTF-8"
-
-
-def test_each_finding_is_placed_or_told_why_not() -> None:
-    placed = place([finding(12), finding(99), finding(0)], DIFF)
-    assert [found.line for found in placed.anchored] == [12]
-    assert [(found.line, why) for found, why in placed.unanchored] == [
-        (99, NOT_IN),
-        (0, "it is about the file as a whole"),
-    ]
 
 
 @pytest.mark.parametrize(
