@@ -26,7 +26,6 @@ GET /repos/{repo}/branches/agent/topic
 GET /repos/{repo}/commits
 GET /repos/{repo}/commits/main
 GET /repos/{repo}/compare/main...agent/topic
-GET /repos/{repo}/activity?ref=refs/heads/main
 GET /repos/{repo}/contents/
 GET /repos/{repo}/contents/calc.py
 GET /repos/{repo}/git/ref/heads/agent/topic
