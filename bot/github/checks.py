@@ -20,7 +20,7 @@ ANNOTATIONS = 50
 # Failed checks whose annotations and logs are read: a matrix of thirty that fails says the same thirty times.
 DETAILED = 3
 # Bytes that are read of a log: of its end, where it is longer.
-LOG_LIMIT = 32 << 20
+LOG_LIMIT = 16 << 20
 _SUMMARY_SHOWN = 4_000
 _SUMMARY_LIMIT = 65_535
 _MESSAGE_LIMIT = 16_000

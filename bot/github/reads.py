@@ -73,9 +73,15 @@ class Reads:
         return self._host.workflow_run(repository, run_id)
 
     def workflow_runs(
-        self, repository: str, workflow: str = "", event: str = "", created: str = "", status: str = ""
+        self,
+        repository: str,
+        workflow: str = "",
+        event: str = "",
+        created: str = "",
+        status: str = "",
+        actor: str = "",
     ) -> Iterator[WorkflowRunData]:
-        return self._host.workflow_runs(repository, workflow, event, created, status)
+        return self._host.workflow_runs(repository, workflow, event, created, status, actor)
 
     def artifacts(self, repository: str, run_id: int) -> list[ArtifactData]:
         return self._host.artifacts(repository, run_id)

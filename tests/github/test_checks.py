@@ -1,0 +1,146 @@
+"""What failed on a commit, and check runs of our own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import responses
+
+from bot.contracts.pulls import Annotation
+from bot.github.checks import ANNOTATIONS, DETAILED
+from bot.github.errors import GitHubError
+from tests.github.test_job_logs import LOG
+from tests.support.tables import NAME, REPO, Client, next_page
+
+SHA = "a" * 40
+CHECKS = f"{REPO}/commits/{SHA}/check-runs"
+Web = responses.RequestsMock
+
+
+def check(number: int, conclusion: str | None = "failure", **fields: Any) -> dict[str, Any]:
+    return {
+        "id": number, "name": f"check {number}", "status": "completed", "conclusion": conclusion,
+        "html_url": f"https://x/{number}", "details_url": f"https://x/octo/hello/actions/runs/1/job/{number}",
+        "app": {"slug": "github-actions"}, "output": {"title": None, "summary": None, "annotations_count": 0},
+        **fields,
+    }  # fmt: skip
+
+
+def runs(*found: dict[str, Any]) -> dict[str, Any]:
+    return {"total_count": len(found), "check_runs": list(found)}
+
+
+def job(*steps: tuple[str, str, int, int]) -> dict[str, Any]:
+    def at(second: int) -> str:
+        return f"2026-01-02T03:04:{second:02}Z"
+
+    return {
+        "id": 1,
+        "steps": [
+            {"name": name, "conclusion": said, "started_at": at(first), "completed_at": at(last)}
+            for name, said, first, last in steps
+        ],
+    }
+
+
+def test_a_failed_job_with_its_annotations_and_the_log_of_its_failed_step(web: Web, client: Client) -> None:
+    output = {"title": "Tests", "summary": "1 failed", "annotations_count": 2}
+    web.get(CHECKS, json=runs(check(1, "success"), check(2, output=output), check(3, None)))
+    rows = [
+        {"path": "a.py", "start_line": 3, "annotation_level": "failure", "message": "boom", "title": "T"},
+        {"path": ".github", "start_line": 1, "annotation_level": "warning", "message": "old", "title": None},
+    ]
+    web.get(f"{REPO}/check-runs/2/annotations", json=rows)
+    web.get(f"{REPO}/actions/jobs/2", json=job(("checkout", "success", 5, 6), ("make test", "failure", 6, 8)))
+    web.get(f"{REPO}/actions/jobs/2/logs", body=LOG)
+    (found,) = client.github.failed_checks(NAME, SHA)
+    assert (found.name, found.conclusion, found.url, found.summary) == (
+        "check 2",
+        "failure",
+        "https://x/2",
+        "Tests\n\n1 failed",
+    )
+    assert found.annotations == (
+        Annotation("a.py", 3, "failure", "T: boom"),
+        Annotation(".github", 1, "warning", "old"),
+    )
+    assert [step.name for step in found.steps] == ["make test"]
+    assert found.steps[0].log.endswith("Error: Process completed with exit code 2.")
+    assert len(client.github.calls) == 4
+
+
+@pytest.mark.parametrize("conclusion", ["success", "neutral", "skipped", "cancelled", "stale"])
+def test_what_did_not_fail_is_no_failure(web: Web, client: Client, conclusion: str) -> None:
+    web.get(CHECKS, json=runs(check(1, conclusion)))
+    assert client.github.failed_checks(NAME, SHA) == []
+
+
+@pytest.mark.parametrize("conclusion", ["failure", "timed_out", "startup_failure", "action_required"])
+def test_a_check_of_another_app_has_no_log(web: Web, client: Client, conclusion: str) -> None:
+    web.get(CHECKS, json=runs(check(1, conclusion, app={"slug": "other-ci"})))
+    (found,) = client.github.failed_checks(NAME, SHA)
+    assert (found.conclusion, found.steps) == (conclusion, ())
+    assert len(client.github.calls) == 1
+
+
+def test_a_job_that_was_cut_off_shows_where(web: Web, client: Client) -> None:
+    web.get(CHECKS, json=runs(check(1, "timed_out")))
+    web.get(f"{REPO}/actions/jobs/1", json=job(("make test", "cancelled", 6, 8)))
+    web.get(f"{REPO}/actions/jobs/1/logs", body=LOG)
+    (found,) = client.github.failed_checks(NAME, SHA)
+    assert found.steps[0].log.startswith("Run make test")
+
+
+@pytest.mark.parametrize(("status", "said"), [(410, "has it no more"), (403, "does not allow")])
+def test_a_log_that_cannot_be_read_says_why(web: Web, client: Client, status: int, said: str) -> None:
+    web.get(CHECKS, json=runs(check(1)))
+    web.get(f"{REPO}/actions/jobs/1", json=job(("make test", "failure", 6, 8)))
+    web.get(f"{REPO}/actions/jobs/1/logs", status=status, json={"message": "no"})
+    (found,) = client.github.failed_checks(NAME, SHA)
+    assert found.steps[0].name == "make test"
+    assert said in found.steps[0].log
+
+
+def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client) -> None:
+    web.get(CHECKS, json=runs(*map(check, range(1, 101))), headers=next_page(CHECKS, 2))
+    web.get(CHECKS, json=runs(*map(check, range(101, 131))))
+    for number in range(1, DETAILED + 1):
+        web.get(f"{REPO}/actions/jobs/{number}", json=job(("make test", "failure", 6, 8)))
+        web.get(f"{REPO}/actions/jobs/{number}/logs", body=LOG)
+    found = client.github.failed_checks(NAME, SHA)
+    assert len(found) == 130
+    assert [bool(one.steps) for one in found] == [True] * DETAILED + [False] * (130 - DETAILED)
+    assert len(client.github.calls) == 2 + 2 * DETAILED
+
+
+def test_that_checks_may_not_be_read_is_a_sentence(web: Web, client: Client) -> None:
+    web.get(CHECKS, status=403, json={"message": "Resource not accessible by integration"})
+    with pytest.raises(GitHubError, match="does not allow reading the checks"):
+        client.github.failed_checks(NAME, SHA)
+
+
+@pytest.mark.parametrize("count", [0, 1, ANNOTATIONS, ANNOTATIONS + 1, 130])
+def test_annotations_are_sent_fifty_at_a_time(web: Web, client: Client, count: int) -> None:
+    web.post(f"{REPO}/check-runs", status=201, json={"id": 9})
+    web.patch(f"{REPO}/check-runs/9", json={"id": 9})
+    made = client.github.create_check_run(
+        NAME,
+        name="review",
+        head_sha=SHA,
+        conclusion="neutral",
+        title="t" * 300,
+        summary="s" * 70_000,
+        annotations=[Annotation("a.py", line, "warning", f"m {line}") for line in range(count)],
+    )
+    assert made == 9
+    bodies = [json.loads(call.request.body or b"") for call in web.calls]
+    assert len(bodies) == max(-(-count // ANNOTATIONS), 1)
+    assert (bodies[0]["status"], bodies[0]["conclusion"]) == ("completed", "neutral")
+    sent = [one for body in bodies for one in body["output"]["annotations"]]
+    assert [one["message"] for one in sent] == [f"m {line}" for line in range(count)]
+    assert all(one["start_line"] >= 1 for one in sent)
+    assert all(
+        len(body["output"]["summary"]) <= 65_535 and len(body["output"]["title"]) <= 255 for body in bodies
+    )

@@ -1,0 +1,123 @@
+"""Downloads over real HTTP: the API redirects to another server, which gets no token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from bot.github import checks
+from bot.github.client import GitHub, connect
+from bot.github.errors import GitHubError
+from bot.github.retry import Pace
+from tests.support.storage import Storage, storage
+
+NAME = "octo/hello"
+TOKEN = "ghs_secret-token-value"
+
+
+@pytest.fixture
+def api() -> Iterator[Storage]:
+    with storage() as server:
+        yield server
+
+
+@pytest.fixture
+def blobs(api: Storage) -> Iterator[Storage]:
+    with storage() as server:
+        api.redirect = f"{server.url}/signed?sig=abc"
+        yield server
+
+
+@pytest.fixture
+def github(api: Storage) -> GitHub:
+    return connect(TOKEN, f"{api.url}/api/v3", pace=Pace(0, sleep=lambda _: None))
+
+
+def test_an_artifact_comes_from_another_host_that_gets_no_token(
+    api: Storage, blobs: Storage, github: GitHub
+) -> None:
+    blobs.content = b"PK" + bytes(range(256)) * 1000
+    assert github.download_artifact(NAME, 5, 1_000_000) == blobs.content
+    ((path, asked),) = api.seen
+    assert path == "/api/v3/repos/octo/hello/actions/artifacts/5/zip"
+    assert asked["authorization"] == f"token {TOKEN}"
+    ((path, asked),) = blobs.seen
+    assert path == "/signed?sig=abc"
+    assert "authorization" not in asked
+    assert TOKEN not in str(asked)
+
+
+def test_a_netrc_gives_the_other_host_nothing(
+    api: Storage,
+    blobs: Storage,
+    github: GitHub,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    netrc = tmp_path_factory.mktemp("home") / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password hunter2\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    github.download_artifact(NAME, 5, 10)
+    assert "authorization" not in blobs.seen[0][1]
+
+
+@pytest.mark.parametrize("announced", [None, 2_000_000])
+def test_an_artifact_over_the_limit_is_not_taken(
+    blobs: Storage, github: GitHub, announced: int | None
+) -> None:
+    blobs.content, blobs.size = b"x" * 2_000_000, announced
+    with pytest.raises(GitHubError, match="bigger than the 1,000,000 bytes"):
+        github.download_artifact(NAME, 5, 1_000_000)
+
+
+def test_an_artifact_of_just_the_limit_is_taken(blobs: Storage, github: GitHub) -> None:
+    blobs.content = b"x" * 1000
+    assert len(github.download_artifact(NAME, 5, 1000)) == 1000
+
+
+def test_a_download_that_breaks_off_is_no_artifact(blobs: Storage, github: GitHub) -> None:
+    blobs.content, blobs.size = b"x" * 500, 1000
+    with pytest.raises(GitHubError, match="did not answer while downloading artifact 5"):
+        github.download_artifact(NAME, 5, 10_000)
+
+
+def test_an_expired_artifact_is_a_sentence(api: Storage, github: GitHub) -> None:
+    api.statuses = [410]
+    with pytest.raises(GitHubError, match="has it no more while downloading artifact 5"):
+        github.download_artifact(NAME, 5, 10)
+
+
+def test_a_server_error_is_repeated_from_the_start(api: Storage, blobs: Storage, github: GitHub) -> None:
+    api.statuses, blobs.statuses = [502], [503]
+    blobs.content = b"zip"
+    assert github.download_artifact(NAME, 5, 10) == b"zip"
+    assert [call.status for call in github.calls] == [502, 302, 302]
+
+
+def test_redirects_without_end_are_a_sentence(api: Storage, github: GitHub) -> None:
+    api.redirect = "/again"
+    with pytest.raises(GitHubError, match="too many redirects"):
+        github.download_artifact(NAME, 5, 10)
+
+
+@pytest.mark.parametrize("location", ["ftp://127.0.0.1/x", "file:///etc/passwd"])
+def test_a_redirect_to_another_scheme_is_not_followed(api: Storage, github: GitHub, location: str) -> None:
+    api.redirect = location
+    with pytest.raises(GitHubError, match="another scheme"):
+        github.download_artifact(NAME, 5, 10)
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_of_a_huge_log_only_a_part_is_fetched(
+    blobs: Storage, github: GitHub, monkeypatch: pytest.MonkeyPatch, ranges: bool
+) -> None:
+    monkeypatch.setattr(checks, "LOG_LIMIT", 10_000)
+    lines = [f"2026-01-02T03:04:07.0Z line {n}\n" for n in range(5_000)]
+    blobs.content, blobs.ranges = "".join(lines).encode(), ranges
+    times = checks.StepTimes("test", "2026-01-02T03:04:06Z", "2026-01-02T03:04:08Z")
+    (step,) = github._log("reading a log", "/repos/octo/hello/actions/jobs/1/logs", (times,))
+    shown = step.log.split("\n")
+    # Where the server gives no ranges, the beginning is what there is.
+    assert shown[-1] == "line 4999" if ranges else int(shown[-2].split()[1]) < 400
+    assert len(shown) <= 200

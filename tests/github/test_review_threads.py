@@ -1,0 +1,156 @@
+"""Review threads by GraphQL, and by REST where GraphQL is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import requests
+import responses
+
+from bot.contracts.pulls import Side
+from bot.github.client import connect
+from bot.github.errors import GitHubError
+from tests.support.tables import API, NAME, REPO, TIME, Client, comment
+
+GRAPHQL = f"{API}/graphql"
+COMMENTS = f"{REPO}/pulls/7/comments"
+Web = responses.RequestsMock
+
+
+def node(number: int, login: str | None = "ann", kind: str = "User") -> dict[str, Any]:
+    author = {"__typename": kind, "login": login} if login else None
+    times = {"createdAt": TIME, "updatedAt": TIME}
+    return {
+        "fullDatabaseId": str(number),
+        "author": author,
+        "body": f"text {number}",
+        "diffHunk": "@@",
+        **times,
+    }
+
+
+def connection(nodes: list[dict[str, Any]], end: str = "") -> dict[str, Any]:
+    return {"pageInfo": {"hasNextPage": bool(end), "endCursor": end or None}, "nodes": nodes}
+
+
+def thread(comments: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {
+        "id": "T1", "isResolved": False, "isOutdated": False, "path": "a.py", "line": 5, "startLine": None,
+        "diffSide": "RIGHT", "subjectType": "LINE", "comments": comments, **fields,
+    }  # fmt: skip
+
+
+def threads(nodes: list[dict[str, Any]], end: str = "") -> dict[str, Any]:
+    return {"data": {"repository": {"pullRequest": {"reviewThreads": connection(nodes, end)}}}}
+
+
+def rest(number: int, in_reply_to: int = 0, **fields: Any) -> dict[str, Any]:
+    reply = {"in_reply_to_id": in_reply_to} if in_reply_to else {}
+    placed = {"path": "a.py", "line": 5, "start_line": None, "side": "RIGHT", "diff_hunk": "@@"}
+    return comment(number, **(placed | {"commit_id": "a" * 40, "pull_request_review_id": 1} | reply | fields))
+
+
+def sent(web: Web, index: int) -> Any:
+    return json.loads(web.calls[index].request.body or b"")["variables"]
+
+
+def test_what_graphql_tells(web: Web, client: Client) -> None:
+    nodes = [
+        thread(connection([node(1), node(2, "helper", "Bot"), node(3, None)]), startLine=3, isResolved=True),
+        thread(connection([node(4)]), line=None, startLine=3, isOutdated=True, diffSide="LEFT"),
+        thread(connection([node(5)]), line=1, subjectType="FILE"),
+        thread(connection([])),
+    ]
+    web.post(GRAPHQL, json=threads(nodes))
+    first, second, third = client.github.review_threads(NAME, 7)
+    assert (first.id, first.line, first.start_line, first.resolved) == (1, 5, 3, True)
+    assert [one.author for one in first.comments] == ["ann", "helper[bot]", "ghost"]
+    assert (second.line, second.start_line, second.side, second.outdated) == (0, 0, Side.LEFT, True)
+    assert (third.line, third.outdated) == (0, False)
+    assert len(client.github.calls) == 1
+
+
+def test_all_pages_of_threads_and_of_their_comments_are_read(web: Web, client: Client) -> None:
+    web.post(GRAPHQL, json=threads([thread(connection([node(1)], end="c1"))], end="t1"))
+    web.post(GRAPHQL, json={"data": {"node": {"comments": connection([node(2)], end="c2")}}})
+    web.post(GRAPHQL, json={"data": {"node": {"comments": connection([node(3)])}}})
+    web.post(GRAPHQL, json=threads([thread(connection([node(4)]))]))
+    found = client.github.review_threads(NAME, 7)
+    assert [[one.id for one in each.comments] for each in found] == [[1, 2, 3], [4]]
+    assert [sent(web, n)["after"] for n in range(4)] == [None, "c1", "c2", "t1"]
+    assert sent(web, 1)["thread"] == "T1"
+
+
+def test_the_thread_that_holds_a_comment(web: Web, client: Client) -> None:
+    nodes = [thread(connection([node(1)])), thread(connection([node(2), node(3)]))]
+    web.post(GRAPHQL, json=threads(nodes))
+    found = client.github.review_thread(NAME, 7, 3)
+    assert found is not None
+    assert found.id == 2
+    assert client.github.review_thread(NAME, 7, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (403, {"message": "Resource not accessible by personal access token"}),
+        (404, {"message": "Not Found"}),
+        (200, {"data": {"repository": None}, "errors": [{"type": "FORBIDDEN", "message": "no"}]}),
+        (200, {"errors": [{"message": "Resource not accessible by integration"}]}),
+        (200, {"errors": [{"type": "INSUFFICIENT_SCOPES", "message": "needs read:org"}]}),
+        (200, {"errors": [{"message": "Field 'fullDatabaseId' doesn't exist on type 'X'"}]}),
+    ],
+)
+def test_where_graphql_is_refused_rest_is_asked(
+    web: Web, client: Client, status: int, answer: dict[str, Any]
+) -> None:
+    web.post(GRAPHQL, status=status, json=answer)
+    web.get(COMMENTS, json=[rest(1, start_line=3), rest(9, line=None), rest(2, 1), rest(4, 3), rest(5, 3)])
+    first, outdated, orphan = client.github.review_threads(NAME, 7)
+    assert [one.id for one in first.comments] == [1, 2]
+    assert (first.line, first.start_line, first.resolved, first.hunk) == (5, 3, False, "@@")
+    assert (outdated.line, outdated.outdated) == (0, True)
+    # The comment that these answered was deleted.
+    assert (orphan.id, len(orphan.comments)) == (4, 2)
+
+
+def test_a_rate_limit_of_graphql_is_waited_out_and_no_reason_to_ask_rest(web: Web, client: Client) -> None:
+    refusal = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000005"}
+    web.post(GRAPHQL, json=refusal, headers=headers)
+    web.post(GRAPHQL, json=threads([]))
+    assert client.github.review_threads(NAME, 7) == []
+    assert client.slept == [6.0]
+
+
+@pytest.mark.parametrize("status", [500, 502])
+def test_a_server_that_falls_over_is_no_refusal(web: Web, client: Client, status: int) -> None:
+    # REST does not say what is resolved: what people settled must not look open because a server was slow.
+    web.post(GRAPHQL, status=status, json={})
+    with pytest.raises(GitHubError, match=str(status)):
+        client.github.review_threads(NAME, 7)
+
+
+def test_a_shape_that_is_not_understood_is_a_sentence(web: Web, client: Client) -> None:
+    web.post(GRAPHQL, json={"data": {"repository": {"pullRequest": None}}})
+    with pytest.raises(GitHubError, match="while reading the review threads of pull request 7"):
+        client.github.review_threads(NAME, 7)
+
+
+def test_on_github_enterprise_graphql_lies_beside_rest(web: Web) -> None:
+    web.post("https://ghe.test:443/api/graphql", json=threads([]))
+    assert connect("token", "https://ghe.test/api/v3").review_threads(NAME, 7) == []
+
+
+def test_a_wrong_token_is_not_asked_again_by_rest(web: Web, client: Client) -> None:
+    web.post(GRAPHQL, status=401, json={"message": "Bad credentials"})
+    with pytest.raises(GitHubError, match="did not accept the token"):
+        client.github.review_threads(NAME, 7)
+
+
+def test_no_answer_is_a_sentence(web: Web, client: Client) -> None:
+    web.post(GRAPHQL, body=requests.ConnectionError())
+    with pytest.raises(GitHubError, match="did not answer"):
+        client.github.review_threads(NAME, 7)

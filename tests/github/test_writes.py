@@ -1,0 +1,215 @@
+"""What each write sends, that it may be repeated only where that is safe, and that a dry run sends none of it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import responses
+
+from bot.contracts.pulls import Annotation, Side
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.host import Host
+from bot.github.recorder import Recorder
+from bot.github.values import ReviewDraft
+from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment
+
+Web = responses.RequestsMock
+SHA = "a" * 40
+REVIEW = {"id": 3, "user": ANN, "body": "b", "state": "COMMENTED", "commit_id": SHA, "submitted_at": TIME}
+REVIEW_COMMENT = comment(4, path="a.py", line=5, side="RIGHT", diff_hunk="@@", commit_id=SHA)
+ISSUE = {
+    "number": 8, "title": "t", "body": "b", "user": ANN, "html_url": "u", "state": "open", "locked": False,
+    "created_at": TIME, "updated_at": TIME,
+}  # fmt: skip
+END = {"ref": "agent/x", "sha": SHA, "repo": {"full_name": NAME}}
+PULL = {**ISSUE, "draft": True, "head": END, "base": END}
+DRAFTS = [
+    ReviewDraft("a.py", "one", 5),
+    ReviewDraft("a.py", "two", 9, Side.LEFT, start_line=7, start_side=Side.LEFT),
+    ReviewDraft("b.py", "three", 3, start_line=3),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One write: how it is asked for, what is sent, and whether it may be sent twice."""
+
+    name: str
+    write: Callable[[Host], object]
+    verb: str
+    path: str
+    body: Any
+    safe: bool
+    answer: Any = None
+    said: str = ""
+
+
+CASES = [
+    Case(
+        "create_comment", lambda h: h.create_comment(NAME, 7, "hi"), "POST", "/issues/7/comments",
+        {"body": "hi"}, False, comment(1), "comment on octo/hello#7",
+    ),
+    Case(
+        "edit_comment", lambda h: h.edit_comment(NAME, 7, 9, "hi"), "PATCH", "/issues/comments/9",
+        {"body": "hi"}, True, comment(9), "edit comment 9 on octo/hello#7",
+    ),
+    Case(
+        "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes"), "POST", "/issues/comments/9/reactions",
+        {"content": "eyes"}, True, {"id": 1}, "react to comment 9 of octo/hello with eyes",
+    ),
+    Case(
+        "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes", review_comment=True), "POST",
+        "/pulls/comments/9/reactions", {"content": "eyes"}, True, {"id": 1},
+        "react to review comment 9 of octo/hello with eyes",
+    ),
+    Case(
+        "open_pull",
+        lambda h: h.open_pull(NAME, title="t\nu", body="b", head="agent/x", base="main", draft=True), "POST",
+        "/pulls", {"title": "t u", "body": "b", "head": "agent/x", "base": "main", "draft": True}, True, PULL,
+        "open a draft pull request in octo/hello, agent/x onto main, titled 't\\nu'",
+    ),
+    Case(
+        "edit_pull", lambda h: h.edit_pull(NAME, 8, title="t", body="b"), "PATCH", "/pulls/8",
+        {"title": "t", "body": "b"}, True, PULL, "edit pull request octo/hello#8, titled 't'",
+    ),
+    Case(
+        "request_review", lambda h: h.request_review(NAME, 8, "ann"), "POST", "/pulls/8/requested_reviewers",
+        {"reviewers": ["ann"]}, True, PULL, "ask ann to review pull request octo/hello#8",
+    ),
+    Case(
+        "create_review",
+        lambda h: h.create_review(NAME, 7, commit_sha=SHA, body="b", event="COMMENT", comments=DRAFTS), "POST",
+        "/pulls/7/reviews",
+        {
+            "commit_id": SHA, "body": "b", "event": "COMMENT",
+            "comments": [
+                {"path": "a.py", "body": "one", "line": 5, "side": "RIGHT"},
+                {"path": "a.py", "body": "two", "line": 9, "side": "LEFT", "start_line": 7, "start_side": "LEFT"},
+                {"path": "b.py", "body": "three", "line": 3, "side": "RIGHT"},
+            ],
+        }, False, REVIEW, f"review octo/hello#7 at {SHA[:12]} (COMMENT, 3 comments)",
+    ),
+    Case(
+        "reply_to_review_comment", lambda h: h.reply_to_review_comment(NAME, 7, 4, "hi"), "POST",
+        "/pulls/7/comments/4/replies", {"body": "hi"}, False, REVIEW_COMMENT,
+        "reply to review comment 4 on octo/hello#7",
+    ),
+    Case(
+        "edit_review_comment", lambda h: h.edit_review_comment(NAME, 4, "hi"), "PATCH", "/pulls/comments/4",
+        {"body": "hi"}, True, REVIEW_COMMENT, "edit review comment 4 of octo/hello",
+    ),
+    Case(
+        "create_check_run",
+        lambda h: h.create_check_run(
+            NAME, name="review", head_sha=SHA, conclusion="neutral", title="t", summary="s",
+            annotations=[Annotation("a.py", 3, "warning", "m")],
+        ), "POST", "/check-runs",
+        {
+            "name": "review", "head_sha": SHA, "status": "completed", "conclusion": "neutral",
+            "output": {
+                "title": "t", "summary": "s",
+                "annotations": [
+                    {"path": "a.py", "start_line": 3, "end_line": 3, "annotation_level": "warning", "message": "m"}
+                ],
+            },
+        }, False, {"id": 9}, f"report the check 'review' on {SHA[:12]} of octo/hello: neutral",
+    ),
+    Case(
+        "cancel_run", lambda h: h.cancel_run(NAME, 6), "POST", "/actions/runs/6/cancel", None, True, {},
+        "cancel run 6 of octo/hello",
+    ),
+    Case(
+        "dispatch_workflow", lambda h: h.dispatch_workflow(NAME, "ci.yml", "agent/x", {"a": "b"}), "POST",
+        "/actions/workflows/ci.yml/dispatches", {"ref": "agent/x", "inputs": {"a": "b"}}, False, None,
+        "start the workflow ci.yml on agent/x in octo/hello",
+    ),
+    Case(
+        "create_issue", lambda h: h.create_issue(NAME, title="t", body="b", labels=["x"]), "POST", "/issues",
+        {"title": "t", "body": "b", "labels": ["x"]}, False, ISSUE,
+        "open an issue in octo/hello, titled 't', labelled x",
+    ),
+    Case(
+        "edit_issue", lambda h: h.edit_issue(NAME, 8, body="b"), "PATCH", "/issues/8", {"body": "b"}, True, ISSUE,
+        "edit issue octo/hello#8",
+    ),
+    Case(
+        "close_issue", lambda h: h.close_issue(NAME, 8, "not_planned"), "PATCH", "/issues/8",
+        {"state": "closed", "state_reason": "not_planned"}, True, ISSUE, "close issue octo/hello#8 as not planned",
+    ),
+    Case(
+        "add_labels", lambda h: h.add_labels(NAME, 8, ["x", "y"]), "POST", "/issues/8/labels",
+        {"labels": ["x", "y"]}, True, [], "label octo/hello#8 with x, y",
+    ),
+    Case(
+        "remove_label", lambda h: h.remove_label(NAME, 8, "a/b c"), "DELETE", "/issues/8/labels/a%2Fb%20c", None,
+        True, [], "take the label a/b c off octo/hello#8",
+    ),
+]  # fmt: skip
+each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@each
+def test_what_is_sent(web: Web, client: Client, case: Case) -> None:
+    web.add(case.verb, f"{REPO}{case.path}", json=case.answer)
+    case.write(client.github)
+    (call,) = web.calls
+    assert (json.loads(call.request.body) if call.request.body else None) == case.body
+
+
+@each
+def test_a_write_whose_answer_was_lost_is_repeated_only_where_that_is_safe(
+    web: Web, client: Client, case: Case
+) -> None:
+    web.add(case.verb, f"{REPO}{case.path}", status=502, json={})
+    web.add(case.verb, f"{REPO}{case.path}", json=case.answer)
+    if case.safe:
+        case.write(client.github)
+    else:
+        with pytest.raises(GitHubError, match="502"):
+            case.write(client.github)
+    assert len(web.calls) == (2 if case.safe else 1)
+
+
+@each
+def test_a_dry_run_says_it_and_sends_nothing(web: Web, client: Client, case: Case) -> None:
+    recorder = Recorder(client.github, lambda _: None)
+    case.write(recorder)
+    assert [write.line for write in recorder.writes] == [case.said]
+    assert len(web.calls) == 0
+
+
+def test_every_write_of_the_client_has_a_case() -> None:
+    written = {name for name, method in inspect.getmembers(GitHub, inspect.isfunction) if _writes(method)}
+    assert written == {case.name for case in CASES}
+
+
+def _writes(method: Callable[..., object]) -> bool:
+    source = inspect.getsource(method)
+    return not method.__name__.startswith("_") and ("self._send(" in source or "self._edit(" in source)
+
+
+def test_a_dry_run_shows_the_whole_review(client: Client) -> None:
+    said: list[str] = []
+    recorder = Recorder(client.github, said.append)
+    recorder.create_review(NAME, 7, commit_sha=SHA, body="Summary", event="COMMENT", comments=DRAFTS)
+    assert "Summary\n" in said[0]
+    assert "a.py:7-9 (LEFT)\n        two" in said[0]
+
+
+def test_a_label_that_is_not_there_is_off_already(web: Web, client: Client) -> None:
+    web.delete(f"{REPO}/issues/8/labels/x", status=404, json={"message": "Label does not exist"})
+    client.github.remove_label(NAME, 8, "x")
+
+
+def test_a_run_that_is_over_cannot_be_cancelled(web: Web, client: Client) -> None:
+    said = "Cannot cancel a workflow run that is completed."
+    web.post(f"{REPO}/actions/runs/6/cancel", status=409, json={"message": said})
+    with pytest.raises(GitHubError, match="as things stand while cancelling run 6") as caught:
+        client.github.cancel_run(NAME, 6)
+    assert caught.value.status == 409

@@ -1,0 +1,72 @@
+"""A server like the one that GitHub's downloads redirect to: bytes without end, ranges, broken connections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Storage:
+    """`size` is announced; `content` is sent. `redirect` sends on from `/api/...` to `/signed`."""
+
+    url: str = ""
+    content: bytes = b""
+    size: int | None = None
+    ranges: bool = True
+    redirect: str = ""
+    statuses: list[int] = field(default_factory=list)
+    seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+
+@contextmanager
+def storage() -> Iterator[Storage]:
+    """On a port of its own on loopback, until the block ends."""
+    kept = Storage()
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Tests look at `seen`."""
+
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            kept.seen.append((self.path, headers))
+            if kept.statuses:
+                self.send_response(kept.statuses.pop(0))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            if kept.redirect and not self.path.startswith("/signed"):
+                self.send_response(302)
+                self.send_header("Location", kept.redirect)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self._content(headers.get("range", "") if kept.ranges else "")
+
+        def _content(self, asked: str) -> None:
+            first = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+            body = kept.content[first:]
+            self.send_response(206 if asked else 200)
+            self.send_header("Content-Length", str(len(body) if kept.size is None else kept.size))
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+            except ConnectionError:
+                # The client had enough.
+                return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    kept.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield kept
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
