@@ -27,6 +27,7 @@ VERBS = {
     "salvage": "make a bundle of a run that died",
     "report": "a journal as an HTML page",
     "maintain": "the maintenance tasks that are due, and their dashboard",
+    "init": "write the policy file and the workflow for a repository",
     "doctor": "what is missing for the bot to work, and how to mend it",
     "policy": "check a policy file, explain a decision",
     "tool": "run one tool as the agent would",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.doctor.finding import Finding, State
-from bot.evidence.detect import detect_checks
+from bot.evidence.detect import Check, detect_checks
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.providers.reach import has_key, reach
@@ -80,6 +80,11 @@ def workflow(root: Path) -> Finding:
     )
 
 
+def checks_here(root: Path) -> tuple[Check, ...]:
+    """What the files of the checkout suggest as checks."""
+    return detect_checks(_paths(root), lambda path: _text(root / path))
+
+
 def _policy(root: Path) -> Finding:
     name, text = "policy", _text(root / POLICY_FILE)
     if text is None:
@@ -99,7 +104,7 @@ def _checks(root: Path, policy: Finding) -> list[Finding]:
     if read.checks:
         named = ", ".join(f"`{check.command}`" for check in read.checks)
         return [Finding("checks", State.OK, f"The policy names {named}.")]
-    detected = detect_checks(_paths(root), lambda path: _text(root / path))
+    detected = checks_here(root)
     if detected:
         named = ", ".join(f"`{check.command}`" for check in detected)
         return [Finding("checks", State.OK, f"The policy names none; found {named}.")]

@@ -8,7 +8,7 @@ import bot.tasks
 from bot.contracts.request import Verb
 from bot.policy.errors import PolicyError
 from bot.policy.schema import Budget, CheckSpec
-from bot.tasks.file import is_task_file, read_task
+from bot.tasks.file import KEYS, is_task_file, read_task
 
 WHOLE = """---
 schedule: "0 3 * * 1"
@@ -110,3 +110,10 @@ def test_a_shipped_example_is_a_task_with_a_schedule_and_a_limit(name: str) -> N
     assert task.schedule
     assert task.limits.usd
     assert "change nothing" in " ".join(task.instruction.split())
+
+
+def test_the_front_matter_in_the_docs_loads_with_every_key_explained() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
+    front = page.split("```yaml\n")[1].split("```")[0]
+    assert read_task(f"---\n{front}---\nDo it.", "links.md").limits == Budget(usd=1, turns=30, minutes=15)
+    assert [key for key in KEYS if f"{key}:" not in page and f"`{key}`" not in page] == []

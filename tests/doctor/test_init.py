@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.doctor.propose import policy_text, propose, workflow_text
+from bot.evidence.detect import Check
+from bot.policy.load import load_policy
+from bot.tasks.file import read_task
+from tests.support.repositories import commit_all, make_repository
+from tests.support.stage import Ran, command
+
+BIN = Path(sys.executable).parent
+
+
+def init(repo: Path, *args: str, stdin: str = "") -> Ran:
+    done = subprocess.run(
+        command("init", "--repo", repo, *args),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    files = {
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-q"\n',
+        "tests/test_a.py": "import pytest\n",
+    }
+    return make_repository(tmp_path / "project", files)
+
+
+def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
+    assert init(repo, "--yes").code == 0
+    policy = load_policy((repo / ".github" / "agent.yml").read_text())
+    assert [check.command for check in policy.checks] == ["python3 -m pytest -q"]
+
+
+def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "empty", {"a.txt": "x"})
+    assert init(repo, "--yes").code == 0
+    text = (repo / ".github" / "agent.yml").read_text()
+    assert "No check was found" in text
+    assert load_policy(text).checks == ()
+
+
+@given(st.lists(st.text(min_size=1).filter(str.strip), max_size=3, unique=True))
+def test_any_command_survives_being_written_down(commands: list[str]) -> None:
+    printable = [command for command in commands if command.isprintable()]
+    checks = load_policy(policy_text([Check(command, command) for command in printable])).checks
+    assert [check.command for check in checks] == printable
+
+
+def test_twice_writes_nothing_over(repo: Path) -> None:
+    init(repo, "--yes")
+    (repo / ".github" / "agent.yml").write_text("version: 1\n")
+    ran = init(repo, "--yes")
+    assert ran.code == 0
+    assert "there  .github/agent.yml" in ran.out
+    assert (repo / ".github" / "agent.yml").read_text() == "version: 1\n"
+
+
+def test_a_dry_run_prints_the_files_and_writes_none(repo: Path) -> None:
+    ran = init(repo, "--dry-run")
+    assert (ran.code, (repo / ".github").exists()) == (0, False)
+    assert "--- .github/workflows/agent.yml" in ran.out
+
+
+def test_with_nobody_to_ask_nothing_is_written(repo: Path) -> None:
+    ran = init(repo, stdin="y\n")
+    assert (ran.code, (repo / ".github").exists()) == (2, False)
+    assert "say --yes" in ran.err
+
+
+@pytest.mark.parametrize(("answer", "written"), [("y\n", True), ("\n", False), ("no\n", False)])
+def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool) -> None:
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        command("init", "--repo", repo), stdin=theirs, stdout=subprocess.PIPE, text=True
+    ) as process:
+        os.close(theirs)
+        os.write(ours, answer.encode())
+        out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert "Write 2 files? [y/N]" in out
+    assert (repo / ".github").exists() is written
+
+
+def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
+    assert init(tmp_path, "--yes").code == 2
+
+
+def test_a_link_out_of_the_repository_is_not_followed(repo: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo / ".github").symlink_to(outside)
+    ran = init(repo, "--yes")
+    assert ran.code == 2
+    assert list(outside.rglob("*.yml")) == []
+
+
+def test_the_tasks_it_writes_load(repo: Path) -> None:
+    init(repo, "--yes", "--tasks")
+    files = sorted((repo / ".github" / "agent").iterdir())
+    assert len(files) == 4
+    for file in files:
+        read_task(file.read_text(), f".github/agent/{file.name}")
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> None:
+    repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": workflow_text(provider)})
+    commit_all(repo)
+    file = ".github/workflows/agent.yml"
+    for argv in ([BIN / "actionlint", file], [BIN / "zizmor", "--offline", "--persona", "pedantic", file]):
+        done = subprocess.run(argv, cwd=repo, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
+    from bot.doctor.here import workflow
+
+    init(repo, "--yes")
+    assert workflow(repo).said == ".github/workflows/agent.yml runs the action."
+
+
+def test_the_key_is_the_providers() -> None:
+    texts = {file.path: file.text for file in propose((), "openai", tasks=False)}
+    assert "secrets.OPENAI_API_KEY" in texts[".github/workflows/agent.yml"]
+    assert "ANTHROPIC" not in texts[".github/workflows/agent.yml"]
