@@ -19,6 +19,7 @@ from pathlib import Path
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
+from bot.contracts.request import Request, Verb
 from bot.contracts.wording import count_of
 from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
@@ -110,6 +111,32 @@ def find_plan(host: Host, place: Place, prefix: str) -> Plan:
             f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
         )
     return plan
+
+
+def check_approved(host: Host, place: Place | None, request: Request) -> None:
+    """Before the result of an `approve` is published: its plan stands in the thread, unchanged and not carried out.
+
+    Does nothing for other requests. Raises `PublishError`.
+    """
+    if request.verb is not Verb.APPROVE and request.plan is None:
+        return
+    if request.plan is None or place is None:
+        raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
+    try:
+        find_plan(host, place, request.plan.hash)
+    except UsageError as error:
+        raise PublishError(str(error)) from error
+
+
+def tell_carried_out(host: Host, place: Place | None, request: Request, number: int) -> tuple[str, ...]:
+    """Say under the approved plan that it was carried out, in pull request `number`; soft failures."""
+    if request.plan is None or place is None:
+        return ()
+    try:
+        mark_carried_out(host, place, request.plan, f"pull request #{number}." if number else "done.")
+    except GitHubError as error:
+        return (f"The plan could not be marked as carried out: {error}",)
+    return ()
 
 
 def mark_carried_out(host: Host, place: Place, plan: Plan, result: str) -> None:

@@ -15,6 +15,7 @@ from bot.checkout import layout
 from bot.checkout.git import Git
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Outcome, Status
+from bot.contracts.request import Request, Verb
 from bot.gate.verdict import MayWrite
 from bot.github.errors import GitHubError
 from bot.github.host import Host
@@ -89,6 +90,7 @@ def publish(
             return Published(notes=_answer(bundle, host, told.place, links, remote, folder, say))
         if not _has_change(bundle):
             return Published(notes=told.ended())
+        _check_approved(host, told.place, outcome.request)
         git = _bare(folder, outcome.base_sha)
         work = Work(bundle, host, remote, git, links, recorder, identity, may_write)
         published = publish_change(work)
@@ -102,7 +104,8 @@ def publish(
         raise PublishError(told.failed(str(error))) from error
     # In a dry run the thread's comments are not there to be finished.
     number = 0 if recorder is not None else published.pr_number
-    return replace(published, notes=(*published.notes, *told.published(number)))
+    notes = (*published.notes, *told.published(number))
+    return replace(published, notes=(*notes, *_tell_carried_out(host, told.place, outcome.request, number)))
 
 
 def _answer(
@@ -119,6 +122,22 @@ def _answer(
     module, name = _ANSWERS[bundle.outcome.status]
     publish_it = cast(PublishAnswer, getattr(import_module(module), name))
     return publish_it(bundle, host, place=place, links=links, remote=remote, folder=folder, say=say)
+
+
+def _check_approved(host: Host, place: Place | None, request: Request) -> None:
+    """A plan is carried out once, as it was posted."""
+    if request.verb is Verb.APPROVE or request.plan is not None:
+        from bot.publish.plan import check_approved
+
+        check_approved(host, place, request)
+
+
+def _tell_carried_out(host: Host, place: Place | None, request: Request, number: int) -> tuple[str, ...]:
+    if request.plan is None:
+        return ()
+    from bot.publish.plan import tell_carried_out
+
+    return tell_carried_out(host, place, request, number)
 
 
 def _check_repository(outcome: Outcome, repository: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bot.agent.journal import JournalFile, read_journal
 from bot.contracts.wording import count_of, duration
+from bot.report.handed import handed_over
 from bot.report.story import shortened, tell
 
 _TEMPLATE = "page.html.j2"
@@ -45,7 +46,7 @@ def render(journal: JournalFile) -> str:
         thousands="{:,}".format,
     )
     return environment.get_template(_TEMPLATE).render(
-        header=journal.header, story=tell(journal), cut=journal.cut
+        header=journal.header, story=tell(journal), handed=handed_over(journal), cut=journal.cut
     )
 
 

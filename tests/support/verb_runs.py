@@ -1,0 +1,143 @@
+"""Whole runs of any verb on a forge, without the event: a request, a scripted model, the bundle that comes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bot.checkout.clone import Source
+from bot.checkout.pull import PullHead
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.forge.bundled import MAINTAINER, REPORTER
+from bot.github.client import GitHub, connect
+from bot.github.retry import Pace
+from bot.publish.bundle import Bundle, read_bundle
+from bot.run.folder import RunFolder
+from bot.run.job import Ended, Job, run_job
+from bot.run.models import connect_model
+from bot.run.show import keep
+from tests.support.model_script import Script, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Stage
+
+
+@dataclass(frozen=True)
+class Came:
+    """What came of one run. `asked` are the requests that the model got."""
+
+    ended: Ended
+    bundle: Bundle
+    asked: tuple[Any, ...]
+    folder: RunFolder
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.bundle.outcome
+
+    @property
+    def first(self) -> str:
+        """The first user message."""
+        content = self.asked[0]["messages"][0]["content"]
+        return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+
+    @property
+    def tools(self) -> set[str]:
+        return {tool["name"] for tool in self.asked[0]["tools"]}
+
+    @property
+    def results(self) -> list[str]:
+        """Every tool result that the model was shown, in order."""
+        found: list[str] = []
+        for message in self.asked[-1]["messages"]:
+            blocks = message["content"] if isinstance(message["content"], list) else []
+            for block in blocks:
+                if block.get("type") == "tool_result":
+                    content = block["content"]
+                    found.append(content if isinstance(content, str) else json.dumps(content))
+        return found
+
+
+def github(stage: Stage, token: str = "") -> GitHub:
+    pace = Pace(between_writes=0, sleep=lambda seconds: None)
+    return connect(token or stage.sample.publish_token, stage.forge.api_url, pace=pace)
+
+
+def request_in(stage: Stage, verb: Verb, instruction: str = "this issue", **fields: Any) -> Request:
+    """A maintainer's request under the sample's issue, in a comment that is really there."""
+    comment, _ = stage.forge.comment(
+        stage.repo, stage.sample.issue, MAINTAINER, f"/agent {verb} {instruction}"
+    )
+    url = f"{stage.forge.url}/{stage.repo}/issues/{stage.sample.issue}"
+    request = Request(
+        verb=verb,
+        instruction=instruction,
+        actor=Actor(MAINTAINER, github(stage).permission(stage.repo, MAINTAINER).user_id, Tier.MAINTAINER),
+        repository=stage.repo,
+        base_ref="main",
+        clone_url=stage.forge.clone_url(stage.repo),
+        thread=Thread(stage.sample.issue, "60 seconds", "It shows 60 seconds.", REPORTER, url),
+        trigger=Trigger("issue_comment", comment, f"{url}#issuecomment-{comment}", "2026-01-02T03:04:05Z"),
+    )
+    return replace(request, **fields)
+
+
+def request_on(
+    stage: Stage, number: int, verb: Verb, instruction: str = "this pull request", **fields: Any
+) -> Request:
+    """The same under a pull request."""
+    pull = github(stage).pull(stage.repo, number)
+    url = f"{stage.forge.url}/{stage.repo}/pull/{number}"
+    asked = request_in(stage, verb, instruction)
+    comment, _ = stage.forge.comment(stage.repo, number, MAINTAINER, f"/agent {verb} {instruction}")
+    return replace(
+        asked,
+        base_ref=pull.base_ref,
+        pull=pull,
+        thread=Thread(number, "A change", "", REPORTER, url, is_pull_request=True),
+        trigger=Trigger("issue_comment", comment, f"{url}#issuecomment-{comment}", "2026-01-02T03:04:05Z"),
+        **fields,
+    )  # fmt: skip
+
+
+def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> int:
+    """A pull request from somebody's fork."""
+    fork = stage.forge.fork(stage.repo, login)
+    stage.forge.commit(fork, files, branch="topic", author=login)
+    return stage.forge.open_pull(stage.repo, login, f"{login}:topic")
+
+
+def carry_out(
+    stage: Stage, request: Request, steps: Sequence[Step] | Script, *, resume: Path | None = None, **job: Any
+) -> Came:
+    """Run `request`; the bundle is where the stage's `publish` looks for it."""
+    folder = RunFolder(Path(tempfile.mkdtemp(prefix="run-", dir=stage.folder)))
+    pull = request.pull
+    with ModelServer(steps) as server:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(stage.folder / "home"), **server.environment()}
+        ended = run_job(
+            Job(
+                request=request,
+                source=Source(
+                    stage.forge.clone_url(stage.repo),
+                    f"refs/heads/{request.base_ref}",
+                    stage.sample.run_token,
+                    PullHead(pull.number, pull.head_sha) if pull else None,
+                ),
+                folder=folder,
+                connect=lambda: connect_model(MODEL, environment),
+                environment=environment,
+                resume=resume,
+                **job,
+            ),
+            CancelToken(),
+        )
+        asked = tuple(one.json for one in server.requests)
+    keep(stage.bundle, folder, ended)
+    return Came(ended, read_bundle(stage.bundle), asked, folder)
