@@ -34,6 +34,7 @@ _TAIL_LIMIT = 2_500
 _TAILS_SHOWN = 3
 _CHECKS_SHOWN = 20
 _ROWS_SHOWN = 60
+_SHOWN_HASH = 12
 _FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
 _WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 # How much room the parts get: all of it first, and less when the whole came out too long.
@@ -151,6 +152,8 @@ def _view(
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "instruction": request.wish,
+        "plan": request.plan,
+        "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
         "summary": outcome.description.summary,
         "review_notes": outcome.description.notes,
         "checks": [_row(check, check in tails and room == 1) for check in shown],

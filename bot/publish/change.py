@@ -33,6 +33,7 @@ from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.opening import Proposal, find_target, patterns, propose
 from bot.publish.pushed import tell_pushed
 from bot.publish.remote import BranchMovedError, Refs, Remote
+from bot.publish.runs import about_runs, start_runs
 from bot.publish.work import Published, Work
 
 
@@ -116,7 +117,7 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
     ends = _fetch(work, now)
     ready = _ready(work, ends.policy_sha)
     if moved and work.host.contains(work.repository, now.head_sha, ready.prepared.sha):
-        return _pushed(work, now, ready.prepared)
+        return _pushed(work, now, ready)
     head = Head(now, now.from_fork(work.repository), _is_own(work, now), moved)
     number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
     refs = work.remote.refs(*patterns(number, name))
@@ -179,18 +180,21 @@ def _push_onto(work: Work, head: Head, push_to: str, ready: _Ready, refs: Refs) 
     else:
         remote: Remote = work.remote.of(work.repository, push_to)
         remote.push_onto(sha, now.head_ref, expected=work.outcome.base_sha, never=never)
-    return _pushed(work, now, ready.prepared)
+    published = _pushed(work, now, ready)
+    started = start_runs(work, ready.policy, now.head_ref, foreign=head.fork)
+    return replace(published, notes=(*published.notes, *started))
 
 
-def _pushed(work: Work, now: PullRequest, prepared: Prepared) -> Published:
+def _pushed(work: Work, now: PullRequest, ready: _Ready) -> Published:
     """The commit is on the head. No text of a pull request tells of it, so a comment does."""
     url = f"{work.remote.of(work.repository, work.repository).url.removesuffix('.git')}/pull/{now.number}"
     notes: tuple[str, ...] = ()
     try:
-        tell_pushed(work, now, prepared)
+        ci = about_runs(work, ready.policy, foreign=now.from_fork(work.repository))
+        tell_pushed(work.noting(*filter(None, [ci])), now, ready.prepared)
     except GitHubError as error:
         notes = (f"The pull request could not be told of the commit: {error}",)
-    return Published(url, now.number, now.head_ref, False, prepared.sha, notes)
+    return Published(url, now.number, now.head_ref, False, ready.prepared.sha, notes)
 
 
 def _offer(

@@ -17,9 +17,8 @@ from bot.publish.branch import OwnPull, Target, choose_target
 from bot.publish.commit import Prepared, read_template
 from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.publish.remote import PREFIX
+from bot.publish.runs import about_runs, start_runs
 from bot.publish.work import OpeningRefusedError, Published, Work
-
-_NO_RUNS = "CI does not start here by itself, since GitHub runs no workflows for what the workflow's own token pushes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +64,11 @@ def propose(work: Work, proposal: Proposal, target: Target) -> Published:
     body = _body(work, proposal, target)
     if target.pull is not None:
         work.host.edit_pull(work.repository, target.pull.number, title=title(work.outcome), body=body)
-        return _published(
-            target.pull, target, proposal, created=False, notes=_start_runs(work, proposal, target)
-        )
-    published = _open(work, proposal, target, body)
-    return replace(published, notes=(*published.notes, *_start_runs(work, proposal, target)))
+        published = _published(target.pull, target, proposal, created=False)
+    else:
+        published = _open(work, proposal, target, body)
+    started = start_runs(work, proposal.policy, target.branch, foreign=proposal.foreign)
+    return replace(published, notes=(*published.notes, *started))
 
 
 # What is there already
@@ -127,7 +126,7 @@ def _body(work: Work, proposal: Proposal, target: Target) -> str:
     if target.left_alone:
         others = ", ".join(f"#{number}" for number in target.left_alone)
         notes.append(f"There are later commits on {others}, so this is a new pull request.")
-    notes.append(_about_runs(work, proposal))
+    notes.append(about_runs(work, proposal.policy, foreign=proposal.foreign))
     outcome = work.noting(*filter(None, notes)).outcome
     body = render_body(
         outcome,
@@ -205,33 +204,3 @@ def _published(
     pull: PullData, target: Target, proposal: Proposal, *, created: bool, notes: tuple[str, ...] = ()
 ) -> Published:
     return Published(pull.url, pull.number, target.branch, created, proposal.prepared.sha, notes)
-
-
-# Workflows that do not start by themselves
-
-
-def _to_start(work: Work, proposal: Proposal) -> tuple[str, ...]:
-    """None for commits from outside, which nobody has looked at: with this repository's secrets they would run."""
-    if proposal.foreign or not proposal.policy.dispatch or work.starts_runs:
-        return ()
-    return proposal.policy.dispatch
-
-
-def _about_runs(work: Work, proposal: Proposal) -> str:
-    """What the pull request says of CI; empty where it starts by itself."""
-    if work.starts_runs:
-        return ""
-    if started := _to_start(work, proposal):
-        return f"{_NO_RUNS}: {' and '.join(started)} was started on the branch instead."
-    return f"{_NO_RUNS}: close and reopen this pull request to start it."
-
-
-def _start_runs(work: Work, proposal: Proposal, target: Target) -> tuple[str, ...]:
-    """Start the policy's workflows on the new commit. What GitHub refuses is a note: the pull request is there."""
-    notes: list[str] = []
-    for workflow in _to_start(work, proposal):
-        try:
-            work.host.dispatch_workflow(work.repository, workflow, target.branch, {})
-        except GitHubError as error:
-            notes.append(f"{workflow} was not started: {error}")
-    return tuple(notes)

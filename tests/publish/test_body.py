@@ -26,6 +26,8 @@ from bot.contracts.outcome import (
     StopReason,
     WithheldFile,
 )
+from bot.contracts.plan import Plan, PlanStep
+from bot.contracts.request import Verb
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
 from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request
 
@@ -127,11 +129,20 @@ def test_everything_at_its_longest_fits() -> None:
         checks=checks,
         notes=(long,) * 50,
         denials=(Denial(long, long, long, long),) * 50,
-        request=make_request(instruction=long),
+        request=make_request(instruction=long, plan=Plan(long, (PlanStep(long),) * 30)),
     )
     body = render_body(outcome, files, (WithheldFile("w" * 400, long),) * 100, template="## Summary\n" + long)
     assert len(body) <= LIMIT
     assert "Refs #7" in body
+
+
+def test_an_approved_plan_and_who_approved_it_are_named() -> None:
+    plan = Plan("Sum exactly", (PlanStep("Sum in cents"), PlanStep("Round once")))
+    body = render_body(make_outcome(request=make_request(verb=Verb.APPROVE, plan=plan)), FILES, ())
+    assert f"Carries out the plan `{plan.hash[:12]}`, **Sum exactly**, approved by **ann**" in body
+    assert "in [#7](https://github.test/octo/hello/issues/7#issuecomment-11)" in body
+    assert "<details><summary>2 steps</summary>\n\n1. Sum in cents\n2. Round once\n\n</details>" in body
+    assert "Asked by" not in body
 
 
 HOSTILE = [
@@ -151,10 +162,12 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.parametrize("planned", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_in_any_field_stays_in_its_place(text: str) -> None:
-    body = render_body(_everywhere(text), _files(text), (WithheldFile(text, text),), keyword="Refs")
-    ours = render_body(_everywhere("word"), _files("word"), (WithheldFile("word", "word"),), keyword="Refs")
+def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) -> None:
+    theirs, plain = _everywhere(text, planned=planned), _everywhere("word", planned=planned)
+    body = render_body(theirs, _files(text), (WithheldFile(text, text),), keyword="Refs")
+    ours = render_body(plain, _files("word"), (WithheldFile("word", "word"),), keyword="Refs")
     headings = [line for line in ours.splitlines() if line.startswith("### ")]
     assert [line for line in body.splitlines() if line in headings] == headings
     assert _tags(body) == _tags(ours)
@@ -167,9 +180,10 @@ def test_hostile_text_in_any_field_stays_in_its_place(text: str) -> None:
     assert body.rstrip().splitlines()[-3] == "Refs #7"
 
 
-def test_a_credential_is_withheld() -> None:
+@pytest.mark.parametrize("planned", [False, True])
+def test_a_credential_is_withheld(planned: bool) -> None:
     token = "ghp_" + "a1B2" * 9
-    outcome = _everywhere(f"the token is {token}")
+    outcome = _everywhere(f"the token is {token}", planned=planned)
     body = render_body(outcome, _files(token), (WithheldFile(token, token),))
     assert token not in body
     assert token not in title(outcome)
@@ -200,7 +214,8 @@ def test_titles(described: str, thread_title: str, expected: str) -> None:
     assert title(make_outcome(description=Description(described), request=request)) == expected
 
 
-def _everywhere(text: str) -> Outcome:
+def _everywhere(text: str, *, planned: bool = False) -> Outcome:
+    plan = Plan(text, (PlanStep(text, (text,)),), text) if planned else None
     run = CheckRun(CheckState.FAILED, 1, 1.0, text, text)
     return make_outcome(
         reason=text,
@@ -208,7 +223,7 @@ def _everywhere(text: str) -> Outcome:
         checks=(CheckResult(text, text, run, run),),
         notes=(text,),
         denials=(Denial(text, text, text, text),),
-        request=make_request(instruction=text),
+        request=make_request(instruction=text, plan=plan),
         model=text,
         sandbox=text,
     )
