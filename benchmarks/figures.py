@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benchmarks import review
 from benchmarks.memory import Peak
 from benchmarks.pairs import measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -41,6 +42,7 @@ class Scale:
     early: int = 10
     late: int = 200
     spread: int = 4
+    diff_files: int = review.FILES
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
 
@@ -197,6 +199,12 @@ def search(bench: Bench) -> Iterator[Row]:
                 )
 
 
+def anchors(bench: Bench) -> Iterator[Row]:
+    """A review's findings placed on the lines of a large diff."""
+    bench.say("anchors")
+    return review.anchors(bench.scale.diff_files, bench.scale.runs)
+
+
 FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "first-request": first_request,
     "turn": turn,
@@ -205,6 +213,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "version": version,
     "request-size": request_size,
     "search": search,
+    "anchors": anchors,
 }
 
 

@@ -126,6 +126,8 @@ def _nearest_places(file: FileDiff, side: Side, wanted: Sequence[str], near: int
 
 def _occurrences(hunk: Hunk, side: Side, wanted: Sequence[str]) -> Iterator[int]:
     """By the search for a string, which stays fast also where thousands of lines are alike."""
+    if max(wanted, key=len) not in "\n".join(hunk.texts):
+        return
     text = "\n" + "\n".join(_comparable(hunk.side(side))) + "\n"
     needle = "\n" + "\n".join(wanted) + "\n"
     line, counted, at = hunk.start(side), 0, text.find(needle)

@@ -21,6 +21,7 @@ _ESCAPE = re.compile(r'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = {
     "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", '"': '"', "\\": "\\",
 }  # fmt: skip
+_NO_LINE = re.compile(r"[^ +\-\\]")
 _MODE = re.compile(r"[0-7]{6}")
 _SECTION = "diff --git "
 _BINARY_DATA = re.compile(r"(?:literal|delta) \d+|[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+|")
@@ -53,7 +54,9 @@ class Hunk:
     """`kinds` has one character a line: a space, `-` or `+`. Each side is a run of lines without a gap."""
 
     old_start: int
+    old_count: int
     new_start: int
+    new_count: int
     kinds: str
     texts: tuple[str, ...]
 
@@ -61,7 +64,7 @@ class Hunk:
         return self.new_start if side is Side.RIGHT else self.old_start
 
     def count(self, side: Side) -> int:
-        return len(self.kinds) - self.kinds.count("-" if side is Side.RIGHT else "+")
+        return self.new_count if side is Side.RIGHT else self.old_count
 
     def holds(self, side: Side, line: int) -> bool:
         """Whether the side shows this line, as context or changed."""
@@ -122,8 +125,7 @@ def parse_diff(raw: bytes) -> Diff:
     """`git diff`'s output as values. Raises `DiffError`. Bytes that are no UTF-8 become U+FFFD in lines."""
     if not raw:
         return Diff(())
-    lines = raw.removesuffix(b"\n").split(b"\n")
-    reader = _Reader(lines)
+    reader = _Reader(raw.removesuffix(b"\n").decode(errors="surrogateescape"))
     files: list[FileDiff] = []
     while not reader.at_end:
         file = _file(reader)
@@ -135,10 +137,13 @@ def parse_diff(raw: bytes) -> Diff:
 
 
 class _Reader:
-    """The lines and how far we are."""
+    """The lines and how far we are. Bytes that are no UTF-8 are half characters here, so that names keep them."""
 
-    def __init__(self, lines: Sequence[bytes]) -> None:
-        self.lines = lines
+    def __init__(self, text: str) -> None:
+        self.lines: Sequence[str] = text.split("\n")
+        # git may write an empty line of context without its space.
+        self.kinds = "".join(line[0] if line else " " for line in self.lines)
+        self.ascii = text.isascii()
         self.place = 0
 
     @property
@@ -146,8 +151,16 @@ class _Reader:
         return self.place >= len(self.lines)
 
     def peek(self) -> str:
-        """The next line as a header, where names keep their bytes; empty at the end."""
-        return "" if self.at_end else self.lines[self.place].decode(errors="surrogateescape")
+        """The next line; empty at the end."""
+        return "" if self.at_end else self.lines[self.place]
+
+    def size_since(self, place: int) -> int:
+        """In bytes."""
+        lines = self.lines[place : self.place]
+        lengths = (
+            map(len, lines) if self.ascii else (len(line.encode(errors="surrogateescape")) for line in lines)
+        )
+        return sum(lengths) + len(lines)
 
     def wrong(self, what: str) -> DiffError:
         return DiffError(f"Line {self.place + 1} of the diff is not what git writes: {what}.")
@@ -180,9 +193,10 @@ def _file(reader: _Reader) -> FileDiff:
     if reader.peek().startswith("--- "):
         old, new = _marked_names(reader, header, old, new)
         hunks = _hunks(reader)
-    size = sum(map(len, reader.lines[start : reader.place])) + reader.place - start
     path = old if header.status is FileStatus.REMOVED else new
-    return FileDiff(path, old, header.status, hunks, binary, header.old_mode, header.new_mode, size)
+    return FileDiff(
+        path, old, header.status, hunks, binary, header.old_mode, header.new_mode, reader.size_since(start)
+    )
 
 
 def _takes(reader: _Reader, header: _Header) -> bool:
@@ -270,31 +284,21 @@ def _hunks(reader: _Reader) -> tuple[Hunk, ...]:
 
 
 def _hunk(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> Hunk:
-    """As many lines as its head promises, and not one more."""
-    left, right = old[1], new[1]
-    kinds: list[str] = []
-    texts: list[str] = []
-    lines, place = reader.lines, reader.place
-    while (left or right) and place < len(lines):
-        line = lines[place].decode(errors="replace")
-        # git may write an empty line of context without its space.
-        kind = line[:1] or " "
-        if kind == "\\" and kinds:
-            place += 1
-            continue
-        if kind not in " -+":
-            break
-        left -= kind != "+"
-        right -= kind != "-"
-        kinds.append(kind)
-        texts.append(line[1:])
-        place += 1
-    if place < len(lines) and lines[place].startswith(b"\\ "):
-        place += 1
-    reader.place = place
-    if left or right:
+    """As many lines as its head promises, and not one more. No head begins like a line of a hunk."""
+    start = reader.place
+    found = _NO_LINE.search(reader.kinds, start)
+    reader.place = end = found.start() if found else len(reader.lines)
+    kinds, lines = reader.kinds[start:end], reader.lines[start:end]
+    if "\\" in kinds:
+        # "No newline at end of file" is said of a line, and is none.
+        lines = [line for line in lines if not line.startswith("\\")]
+        kinds = kinds.replace("\\", "")
+    if (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (old[1], new[1]):
         raise reader.wrong("the hunk has not as many lines as its head says")
-    return Hunk(old[0], new[0], "".join(kinds), tuple(texts))
+    texts = [line[1:] for line in lines]
+    if not reader.ascii:
+        texts = [text.encode(errors="surrogateescape").decode(errors="replace") for text in texts]
+    return Hunk(*old, *new, kinds, tuple(texts))
 
 
 def _skip_binary(reader: _Reader) -> bool:

@@ -19,7 +19,7 @@ from benchmarks.session import ROOT, SessionFailedError, hold, ours
 from benchmarks.subject import FILES, large_checkout, small_repository
 from benchmarks.table import Row, render
 
-TINY = Scale(runs=1, turns=2, early=2, late=4, spread=1, trees={50_000: 40, 300_000: 60})
+TINY = Scale(runs=1, turns=2, early=2, late=4, spread=1, diff_files=4, trees={50_000: 40, 300_000: 60})
 
 
 @pytest.fixture
@@ -38,6 +38,7 @@ def bench(tmp_path: Path) -> Bench:
         ("version", 1),
         ("request-size", 2),
         ("search", 4),
+        ("anchors", 1),
     ],
 )
 def test_every_figure_can_be_measured(bench: Bench, name: str, rows: int) -> None:
@@ -55,6 +56,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "version",
         "request-size",
         "search",
+        "anchors",
     ]
 
 
@@ -152,5 +154,6 @@ def test_the_page_has_a_row_for_every_target() -> None:
         "--version",
         "grep,",
         "glob,",
+        "anchors of a review,",
     ):
         assert f"| {words}" in page or f"| slash-agent {words}" in page

@@ -223,7 +223,7 @@ GOOD = b"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @
         (b"diff --cc f\nindex 1,2..3\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,1 @@@\n", "combined"),
         (b"diff --combined f\n", "combined"),
         (b"hello\n", "`diff --git` was expected"),
-        (GOOD + b" d\n", "`diff --git` was expected"),
+        (GOOD + b" d\n", "not as many lines"),
         (GOOD.replace(b" c\n", b""), "not as many lines"),
         (GOOD.replace(b"+b\n", b"+b\n+x\n+y\n"), "not as many lines|`diff --git`"),
         (GOOD.replace(b"-1,2 +1,2", b"-1,x +1,2"), "head of a hunk"),
