@@ -1,0 +1,295 @@
+"""`.github/action/first.py`: who is kept out before anything is installed, and what the others see at once."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from bot.forge.bundled import MAINTAINER, REPORTER
+from tests.support.runner import ROOT
+from tests.support.stage import Stage
+
+SCRIPT = ROOT / ".github" / "action" / "first.py"
+FLOOD = 100
+
+
+@dataclass(frozen=True)
+class First:
+    code: int
+    outputs: dict[str, str]
+    said: str
+    calls: list[str]
+
+    @property
+    def goes_on(self) -> bool:
+        return self.outputs["go"] == "true"
+
+
+def first(stage: Stage, event: Any = None, name: str = "issue_comment", **environment: str) -> First:
+    """The step as the runner starts it: no site packages, nothing of ours on the path but what the script adds."""
+    written = stage.folder / "output"
+    written.unlink(missing_ok=True)
+    file = stage.event_file(stage.sample.event if event is None else event)
+    before = len(stage.asked_by_bot())
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", SCRIPT],
+        env=stage.environment(
+            **{
+                "SLASH_AGENT_GITHUB_TOKEN": stage.sample.run_token,
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_OUTPUT": str(written),
+                "GITHUB_EVENT_NAME": name,
+                "GITHUB_EVENT_PATH": str(file),
+                "GITHUB_RUN_ID": "4711",
+                **environment,
+            }
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    text = written.read_text() if written.exists() else ""
+    outputs = {key: value for key, _, value in re.findall(r"([\w-]+)<<(\S+)\n(.*?)\n\2\n", text, re.DOTALL)}
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said, said
+    return First(done.returncode, outputs, said, stage.asked_by_bot()[before:])
+
+
+def silent(stage: Stage, event: Any, said: str, **environment: str) -> First:
+    before = stage.bot_comments()
+    ran = first(stage, event, **environment)
+    assert (ran.code, ran.outputs["go"]) == (0, "false")
+    assert said in ran.outputs["reason"]
+    assert stage.bot_comments() == before
+    assert len(ran.calls) <= 3, ran.calls
+    assert not [line for line in ran.calls if not line.startswith("GET ")]
+    return ran
+
+
+# -- who goes on
+
+
+def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> None:
+    ran = first(stage)
+    assert (ran.code, ran.goes_on, ran.outputs["verb"]) == (0, True, "fix")
+    [comment] = stage.bot_comments()
+    assert comment.startswith("**Working on it**")
+    assert f"{stage.forge.url}/{stage.repo}/actions/runs/4711" in comment
+    assert comment.rstrip().endswith(
+        f"<!-- slash-agent progress request={stage.sample.comment} state=on run=4711 -->"
+    )
+    reactions = stage.get(f"issues/comments/{stage.sample.comment}/reactions")
+    assert [(one["content"], one["user"]["login"]) for one in reactions] == [("eyes", "github-actions[bot]")]
+    assert len(ran.calls) <= 4
+
+
+def test_a_job_that_is_done_again_says_nothing_again(stage: Stage) -> None:
+    first(stage)
+    assert first(stage, GITHUB_RUN_ATTEMPT="2").goes_on
+    assert len(stage.bot_comments()) == 1
+
+
+@pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop", "/agent revew this"])
+def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str) -> None:
+    ran = first(stage, stage.ask(body))
+    assert ran.goes_on
+    assert stage.bot_comments() == []
+    assert [line for line in ran.calls if line.endswith("/reactions")]
+
+
+def test_a_contributor_goes_on_and_gets_no_progress_comment_yet(stage: Stage) -> None:
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    ran = first(stage, stage.ask("/agent review", REPORTER))
+    assert ran.goes_on
+    assert stage.bot_comments() == []
+    assert len(ran.calls) <= 4
+
+
+def test_a_dry_run_writes_nothing(stage: Stage) -> None:
+    assert first(stage, SLASH_AGENT_DRY_RUN="true").goes_on
+    refused = first(stage, stage.ask("/agent fix this", REPORTER), SLASH_AGENT_DRY_RUN="true")
+    assert not refused.goes_on
+    assert stage.writes() == []
+
+
+def test_the_live_comment_can_be_turned_off(stage: Stage) -> None:
+    assert first(stage, SLASH_AGENT_PROGRESS="false").goes_on
+    assert stage.writes() == []
+
+
+def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage) -> None:
+    reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
+    ran = first(stage, SLASH_AGENT_GITHUB_TOKEN=reading)
+    assert (ran.code, ran.goes_on) == (0, True)
+    assert "the thread could not be told" in ran.said
+
+
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_where_github_does_not_answer_the_full_check_decides(stage: Stage, status: int) -> None:
+    stage.forge.fail_next("GET", "/collaborators/", status=status, body={"message": "no"}, times=2)
+    ran = first(stage, stage.ask("/agent fix this", REPORTER))
+    assert ran.goes_on
+    assert f"{status}" in ran.outputs["reason"]
+    assert stage.bot_comments() == []
+
+
+def test_an_event_without_a_comment_is_for_the_full_check_or_for_nobody(stage: Stage) -> None:
+    ran = first(stage, {"action": "opened"}, name="push")
+    assert not ran.goes_on
+    assert ran.calls == []
+
+
+# -- who does not
+
+
+def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
+    ran = first(stage, stage.ask("/agent fix this", REPORTER))
+    assert not ran.goes_on
+    [told] = stage.bot_comments()
+    assert told.startswith(f"{REPORTER} may not give commands here: that takes write permission.")
+    assert len(ran.calls) <= 5
+    silent(stage, stage.ask("/agent fix this", REPORTER), "told today")
+    elsewhere = stage.new_issue()
+    silent(stage, stage.ask("/agent please", REPORTER, elsewhere), "told today")
+    assert stage.bot_comments(elsewhere) == []
+
+
+def test_each_stranger_is_told_for_themselves(stage: Stage) -> None:
+    stage.forge.add_user("another-stranger")
+    first(stage, stage.ask("/agent fix this", REPORTER))
+    first(stage, stage.ask("/agent fix this", "another-stranger"))
+    assert len(stage.bot_comments()) == 2
+
+
+def test_a_mark_that_a_person_wrote_silences_nobody(stage: Stage) -> None:
+    account = stage.forge.add_user(REPORTER)
+    forged = f"<!-- slash-agent refused request=1 to={account} -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, forged)
+    first(stage, stage.ask("/agent fix this", REPORTER))
+    assert len(stage.bot_comments()) == 1
+
+
+def test_a_refusal_of_another_day_does_not_count(stage: Stage) -> None:
+    account = stage.forge.add_user(REPORTER)
+    old = f"No.\n\n<!-- slash-agent refused request=1 to={account} -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, "github-actions[bot]", old, at="2026-01-01T00:00:00Z")
+    first(stage, stage.ask("/agent fix this", REPORTER))
+    assert len(stage.bot_comments()) == 2
+
+
+def test_a_flood_buys_no_answer(stage: Stage) -> None:
+    for number in range(FLOOD):
+        stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"flood {number}")
+    silent(stage, stage.ask("/agent fix this", REPORTER), "told today")
+
+
+def test_where_the_policy_speaks_of_outsiders_the_full_check_decides(stage: Stage) -> None:
+    stage.forge.commit(
+        stage.repo, {".github/agent.yml": "version: 1\ntiers:\n  outsider: {verbs: [review]}\n"}
+    )
+    ran = first(stage, stage.ask("/agent review", REPORTER))
+    assert ran.goes_on
+    assert stage.bot_comments() == []
+
+
+def test_a_policy_on_another_branch_opens_no_door(stage: Stage) -> None:
+    stage.forge.commit(
+        stage.repo,
+        {".github/agent.yml": "version: 1\ntiers:\n  outsider: {verbs: [review]}\n"},
+        branch="open",
+    )
+    assert not first(stage, stage.ask("/agent --base open review", REPORTER)).goes_on
+
+
+def test_the_payloads_word_on_who_somebody_is_makes_nobody_a_maintainer(stage: Stage) -> None:
+    event = stage.ask("/agent fix this", REPORTER)
+    event["comment"]["author_association"] = "OWNER"
+    first(stage, event)
+    assert stage.bot_comments() == []
+
+
+def test_a_login_with_another_accounts_id_is_refused_in_silence(stage: Stage) -> None:
+    event = stage.ask("/agent fix this", REPORTER)
+    event["comment"]["user"]["login"] = event["sender"]["login"] = MAINTAINER
+    silent(stage, event, "does not know")
+
+
+def test_a_bot_is_refused_in_silence_and_goes_on_where_the_policy_names_it(stage: Stage) -> None:
+    account = stage.forge.add_user("helpful[bot]", kind="Bot")
+    event = stage.ask("/agent review", "helpful[bot]")
+    assert len(silent(stage, event, "is a bot").calls) == 1
+    stage.forge.commit(
+        stage.repo, {".github/agent.yml": f"version: 1\nbots:\n  - id: {account}\n    verbs: [review]\n"}
+    )
+    assert first(stage, event).goes_on
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("Thanks!", "no `/agent` command"),
+        ("> /agent fix this", "starts the first line"),
+        ("/agents x", "no `/agent`"),
+    ],
+)
+def test_what_is_no_command_costs_no_call(stage: Stage, body: str, said: str) -> None:
+    assert silent(stage, stage.ask(body), said).calls == []
+
+
+def test_a_ghost_and_an_edit_cost_no_call(stage: Stage) -> None:
+    ghost = stage.ask("/agent fix this", REPORTER)
+    ghost["comment"]["user"] = None
+    assert silent(stage, ghost, "deleted account").calls == []
+    edited = {**stage.sample.event, "action": "edited"}
+    assert silent(stage, edited, "edited").calls == []
+
+
+@pytest.mark.parametrize("payload", ["", "[]", "{", '{"action": "created"}'])
+def test_a_payload_that_is_none_ends_with_a_sentence(stage: Stage, payload: str) -> None:
+    ran = first(stage, payload)
+    assert ran.code == 2
+    assert "go" not in ran.outputs
+    assert len(ran.said.splitlines()) == 1
+
+
+def test_without_a_token_the_input_is_named(stage: Stage) -> None:
+    ran = first(stage, SLASH_AGENT_GITHUB_TOKEN="")
+    assert ran.code == 2
+    assert "github-token" in ran.said
+
+
+# -- how fast
+
+
+def test_a_refusal_comes_in_a_fraction_of_the_time_that_an_install_takes(stage: Stage) -> None:
+    """0.4 s is the target, kept by the benchmark; a loaded machine gets five times as long here."""
+    event = stage.ask("/agent fix this", REPORTER)
+    first(stage, event)
+    times = []
+    for _ in range(3):
+        begun = time.monotonic()
+        first(stage, event)
+        times.append(time.monotonic() - begun)
+    assert min(times) < 2.0, times
+
+
+def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", SCRIPT],
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    imported = {
+        line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line
+    }
+    assert "bot" in imported
+    assert not imported & {"yaml", "github", "requests", "pydantic", "site"}
