@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
-from bot.github.host import CommentHost
+from bot.github.host import Host
 from bot.publish import markdown
 from bot.publish.body import Links, figures, shown_code, shown_line
 from bot.publish.markers import ENDED, PROGRESS
-from bot.publish.progress import ProgressState
+from bot.publish.progress import OVER, ProgressState
 from bot.publish.thread import Place, edit_comments, put_comment
 
 _HEADLINES = {
@@ -44,16 +44,16 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str
 
 
 def tell_end(
-    host: CommentHost, place: Place, outcome: Outcome, links: Links, trouble: str = "", compare_url: str = ""
+    host: Host, place: Place, outcome: Outcome, links: Links, trouble: str = "", compare_url: str = ""
 ) -> None:
     """Write the end comment, once for a request; a later end of the same request edits it."""
     put_comment(host, place, ENDED, end_text(outcome, links, trouble, compare_url))
 
 
-def tell_published(host: CommentHost, place: Place, state: ProgressState, pull_number: int) -> None:
+def tell_published(host: Host, place: Place, state: ProgressState, pull_number: int) -> None:
     """Finish the progress comment; an end comment of an earlier try that failed is true no longer."""
     after_all = f"**Published after all:** pull request #{pull_number}."
-    edit_comments(host, place, {PROGRESS: state.text(), ENDED: after_all})
+    edit_comments(host, place, {PROGRESS: state.text(), ENDED: after_all}, OVER)
 
 
 def final_state(outcome: Outcome, links: Links, *, pull_number: int = 0, trouble: str = "") -> ProgressState:

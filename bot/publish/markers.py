@@ -18,6 +18,7 @@ ENDED = "ended"
 REFUSED = "refused"
 ANSWER = "answer"
 
+_REVIEW_COMMENT = "pull_request_review_comment"
 _MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
 _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
 
@@ -42,6 +43,19 @@ def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
     if found is None or found.group(1) != kind:
         return None
     return dict(_FIELD.findall(found.group(2)))
+
+
+def request_key(event: str, comment_id: int) -> str:
+    """What tells requests of a thread apart: the comment that asked. Comments on lines have ids of their own."""
+    if not comment_id:
+        return "thread"
+    return f"r{comment_id}" if event == _REVIEW_COMMENT else str(comment_id)
+
+
+def asking_comment(key: str) -> tuple[int, bool]:
+    """The comment that a key stands for and whether it is one on lines of a diff; 0 where no comment asked."""
+    digits = key.removeprefix("r")
+    return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
 
 def is_ours(author: Account, me: Account | None) -> bool:

@@ -13,23 +13,28 @@ from dataclasses import dataclass
 
 from bot.contracts.errors import AgentError
 from bot.github.errors import GitHubError
-from bot.github.host import CommentHost
+from bot.github.host import Host
 from bot.publish.body import shown_line
-from bot.publish.markers import PROGRESS
-from bot.publish.thread import Place, edit_comments, find_comment, with_mark
+from bot.publish.markers import PROGRESS, read_mark
+from bot.publish.thread import Place, edit_comments, find_comment, post, rewrite, with_mark
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
 _CLOSING_TIME = 20.0
 
 
+# Said in the mark, for `status` and `stop`: whether the run still works on it.
+ON, OVER = {"state": "on"}, {"state": "over"}
+
+
 @dataclass(frozen=True, slots=True)
 class ProgressState:
-    """What the comment says: a headline, some lines beneath it, and the address of the run."""
+    """What the comment says: a headline, some lines beneath it, and the address of the run. `over` is for good."""
 
     headline: str
     lines: tuple[str, ...] = ()
     run_url: str = ""
+    over: bool = False
 
     def text(self) -> str:
         parts = [f"**{shown_line(self.headline)}**", *(f"- {shown_line(line)}" for line in self.lines[:20])]
@@ -39,9 +44,17 @@ class ProgressState:
         return "\n".join([parts[0], "", *parts[1:]]).rstrip()
 
 
-def finish_progress(host: CommentHost, place: Place, state: ProgressState) -> None:
+def finish_progress(host: Host, place: Place, state: ProgressState) -> None:
     """Write the final state from another process than the one that began it. No comment, nothing done."""
-    edit_comments(host, place, {PROGRESS: state.text()})
+    edit_comments(host, place, {PROGRESS: state.text()}, OVER)
+
+
+def close_progress(host: Host, place: Place, text: str) -> bool:
+    """Make the progress comment say `text` for good where it still says that somebody works on it; whether it did."""
+    found = find_comment(host, place, PROGRESS)
+    if found is None or (read_mark(found.body, PROGRESS) or {}).get("state") != "on":
+        return False
+    return PROGRESS in edit_comments(host, place, {PROGRESS: text}, OVER)
 
 
 class Progress:
@@ -50,9 +63,7 @@ class Progress:
     `update` and `close` may be called from any thread. `problem` says why nothing is written any more.
     """
 
-    def __init__(
-        self, connect: Callable[[], CommentHost], place: Place, *, interval: float = INTERVAL
-    ) -> None:
+    def __init__(self, connect: Callable[[], Host], place: Place, *, interval: float = INTERVAL) -> None:
         self._connect = connect
         self._place = place
         self._interval = interval
@@ -109,9 +120,9 @@ class Progress:
             state, self._pending = self._pending, None
             return state
 
-    def _write(self, host: CommentHost, comment_id: int | None, state: ProgressState) -> int:
-        body = with_mark(self._place, PROGRESS, state.text())
+    def _write(self, host: Host, comment_id: int | None, state: ProgressState) -> int:
+        body = with_mark(self._place, PROGRESS, state.text(), OVER if state.over else ON)
         if comment_id is None:
-            return host.create_comment(self._place.repository, self._place.number, body).id
-        host.edit_comment(self._place.repository, self._place.number, comment_id, body)
+            return post(host, self._place, body)
+        rewrite(host, self._place, comment_id, body)
         return comment_id

@@ -1,83 +1,160 @@
-"""Our own comments in the thread where somebody asked: found again by mark and author, written once."""
+"""Our own comments where somebody asked: found again by mark and author, written once.
+
+A request in a pull request's conversation or under an issue is answered there; one on lines of a diff, in the
+thread on these lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bot.contracts.request import Request
-from bot.contracts.threads import CommentData
+from bot.contracts.request import Request, Trigger
 from bot.github.errors import GitHubError
-from bot.github.host import CommentHost
+from bot.github.host import Host
 from bot.github.values import Account
-from bot.publish.markers import is_ours, mark, marked, read_mark
+from bot.publish.markers import is_ours, mark, marked, read_mark, request_key
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one request stands. `key` tells requests of a thread apart: the id of the comment that asked.
+    """Where one request stands. `key` tells requests of a thread apart: `request_key` of the comment that asked.
 
-    `since` (RFC 3339) spares reading what was there before the request; empty reads all.
+    `since` (RFC 3339) spares reading what was there before the request; empty reads all. `lines` is the first
+    comment of the thread on lines of a diff in which the request stands, 0 for the conversation. `run` is the
+    Actions run that works on it and `of` the key of the request that it repeats: our marks carry both.
     """
 
     repository: str
     number: int
     key: str
     since: str = ""
+    lines: int = 0
+    run: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A comment of the conversation or of a thread on lines."""
+
+    id: int
+    author: Account
+    body: str
+    updated_at: str = ""
 
 
 def place_of(request: Request) -> Place | None:
     """`None` where nobody asked in a thread."""
     if request.thread is None or not request.repository:
         return None
-    trigger = request.trigger
-    key = str(trigger.comment_id) if trigger and trigger.comment_id else "thread"
-    return Place(request.repository, request.thread.number, key, trigger.at if trigger else "")
+    trigger, pull = request.trigger, request.pull
+    return Place(
+        request.repository,
+        request.thread.number,
+        key_of(trigger, pull.head_sha if pull else "") if trigger else "thread",
+        trigger.at if trigger else "",
+        request.anchor.id if request.anchor else 0,
+    )
 
 
-def find_comment(host: CommentHost, place: Place, kind: str) -> CommentData | None:
+def key_of(trigger: Trigger, head_sha: str) -> str:
+    """The key of a request. Of a failed run on a pull request it names the head and that run, so that how often a
+    head was tried can be told."""
+    failed = trigger.url.rstrip("/").rpartition("/")[2]
+    if trigger.event == "workflow_run" and head_sha and failed.isdecimal():
+        return f"{tries_key(head_sha)}{failed}"
+    return request_key(trigger.event, trigger.comment_id)
+
+
+def tries_key(head_sha: str) -> str:
+    """What the keys of all requests begin with that failed runs at this head made."""
+    return f"w{head_sha[:12]}-"
+
+
+def written_at(host: Host, place: Place) -> Iterator[Written]:
+    """What stands where `place` is, oldest first."""
+    if place.lines:
+        for remark in host.review_comments(place.repository, place.number, place.since):
+            if remark.in_reply_to == place.lines:
+                yield Written(remark.id, remark.author, remark.body, remark.updated_at)
+        return
+    for comment in host.comments(place.repository, place.number, place.since):
+        author = Account(comment.author, comment.author_id, comment.author_kind)
+        yield Written(comment.id, author, comment.body, comment.updated_at)
+
+
+def find_comment(host: Host, place: Place, kind: str) -> Written | None:
     """Our comment of this kind for this request."""
-    written = host.comments(place.repository, place.number, place.since)
-    return next((comment for comment in written if _is_own(host, place, comment, kind)), None)
+    return next((one for one in written_at(host, place) if _is_own(host, place, one, kind)), None)
 
 
-def _is_own(host: CommentHost, place: Place, comment: CommentData, kind: str) -> bool:
+def _is_own(host: Host, place: Place, comment: Written, kind: str) -> bool:
     fields = read_mark(comment.body, kind)
     if fields is None or fields.get("request") != place.key:
         return False
-    return is_ours(Account(comment.author, comment.author_id, comment.author_kind), host.me())
+    return is_ours(comment.author, host.me())
 
 
-def with_mark(place: Place, kind: str, text: str) -> str:
-    return marked(text, mark(kind, request=place.key))
+def with_mark(place: Place, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
+    """`text` with the mark that says what it is: the request, the run, and `fields` besides."""
+    named = {"request": place.key, "run": place.run, "of": place.of, **(fields or {})}
+    return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
 
 
-def put_comment(host: CommentHost, place: Place, kind: str, text: str) -> None:
+def put_comment(host: Host, place: Place, kind: str, text: str) -> None:
     """Make our comment say `text`: edited where it says otherwise, created where it is not."""
     existing = find_comment(host, place, kind)
     if existing is None:
         _create(host, place, kind, with_mark(place, kind, text))
     else:
-        _edit(host, place, existing, with_mark(place, kind, text))
+        _edit(host, place, existing, kind, text, {})
 
 
-def edit_comments(host: CommentHost, place: Place, texts: Mapping[str, str]) -> None:
-    """Make our comments say the text of their kind, where they are there; the thread is read once."""
-    for comment in list(host.comments(place.repository, place.number, place.since)):
+def edit_comments(
+    host: Host, place: Place, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
+) -> frozenset[str]:
+    """Make our comments say the text of their kind, where they are there; the thread is read once. The mark keeps
+    what it says and gets `fields`. Returns the kinds that were there."""
+    found = set()
+    for comment in list(written_at(host, place)):
         for kind, text in texts.items():
             if _is_own(host, place, comment, kind):
-                _edit(host, place, comment, with_mark(place, kind, text))
+                found.add(kind)
+                _edit(host, place, comment, kind, text, fields or {})
+    return frozenset(found)
 
 
-def _edit(host: CommentHost, place: Place, comment: CommentData, body: str) -> None:
+def post(host: Host, place: Place, body: str) -> int:
+    """A new comment at `place`. Returns its id."""
+    if place.lines:
+        return host.reply_to_review_comment(place.repository, place.number, place.lines, body).id
+    return host.create_comment(place.repository, place.number, body).id
+
+
+def rewrite(host: Host, place: Place, comment_id: int, body: str) -> None:
+    if place.lines:
+        host.edit_review_comment(place.repository, comment_id, body)
+    else:
+        host.edit_comment(place.repository, place.number, comment_id, body)
+
+
+def _edit(
+    host: Host, place: Place, comment: Written, kind: str, text: str, fields: Mapping[str, str]
+) -> None:
+    body = with_mark(place, kind, text, {**(read_mark(comment.body, kind) or {}), **fields})
     if comment.body.replace("\r\n", "\n").strip() != body.strip():
-        host.edit_comment(place.repository, place.number, comment.id, body)
+        rewrite(host, place, comment.id, body)
 
 
-def _create(host: CommentHost, place: Place, kind: str, body: str) -> None:
+def _create(host: Host, place: Place, kind: str, body: str) -> None:
     try:
-        host.create_comment(place.repository, place.number, body)
+        post(host, place, body)
     except GitHubError as error:
+        if place.lines and error.status == 404:
+            # The comment on these lines was deleted meanwhile: the answer is not lost with it.
+            host.create_comment(place.repository, place.number, body)
+            return
         # The answer was lost, and perhaps only the answer.
         if not error.failure.transient or find_comment(host, place, kind) is None:
             raise

@@ -1,4 +1,4 @@
-"""`slash-agent run`: one GitHub event, from payload to bundle.
+"""`slash-agent run`: one GitHub event, from payload to answer or bundle.
 
 Refusals come first and cost least: before any checkout, before a model or a sandbox is looked for.
 """
@@ -6,42 +6,45 @@ Refusals come first and cost least: before any checkout, before a model or a san
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.agent.loop import TurnInfo
-from bot.checkout.clone import Source
-from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Request
-from bot.github.client import connect
-from bot.github.host import CommentHost
+from bot.contracts.request import Request, Tier, Verb
+from bot.github.client import GitHub, connect
+from bot.github.host import Host
 from bot.github.recorder import Recorder
-from bot.intake.event import read_event
-from bot.intake.request import Ignored, Refusal, build_request, recognise
+from bot.intake.asked import Asked
+from bot.intake.event import Event, read_event
+from bot.intake.request import INSTANT, Given, Ignored, Refusal, build_request, recognise
+from bot.intake.who import tier_of
 from bot.policy.admit import admission
 from bot.policy.errors import PolicyError
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
-from bot.providers.connect import default_model
-from bot.publish.thread import Place
-from bot.run import conclude
-from bot.run.folder import new_folder
+from bot.publish.markers import ANSWER
+from bot.publish.thread import Place, key_of, put_comment
+from bot.publish.traces import tries_at
 from bot.run.github_env import GitHubEnvironment, read_github_environment, require_token
-from bot.run.job import Job, run_job
-from bot.run.models import RECORDED, connect_model
-from bot.run.show import keep
-from bot.run.signals import cancelled_by_signals
-from bot.run.told import JobLog, progress_comment, tell, tell_trouble
+from bot.run.overheard import Overheard
+from bot.run.quota import check_quota
+from bot.run.told import refuse_stranger, tell, tell_trouble
 from bot.sandbox.choose import Setting
 
 Say = Callable[[str], None]
 
+# What needs something that was said before in the thread.
+_OF_EARLIER = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
+
 
 @dataclass(frozen=True, slots=True)
 class EventRun:
-    """What the command line asked for. With `dry_run` every write to GitHub is said instead of made."""
+    """What the command line asked for. With `dry_run` every write to GitHub is said instead of made.
+
+    `instruction` and `task` are the workflow's own words, for events that hold none of anybody's.
+    """
 
     name: str
     payload: Path
@@ -51,123 +54,170 @@ class EventRun:
     budget_usd: float | None = None
     sandbox: Setting = "auto"
     workspace: Path | None = None
+    instruction: str = ""
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class EventEnded:
-    """What came of an event. `outcome` and `bundle` are `None` where there was nothing to do or nobody may."""
+    """What came of an event. `outcome` and `bundle` are `None` where there was nothing to do, nobody may, or the
+    answer was given at once (`answered`)."""
 
     exit_code: ExitCode
     reason: str
     outcome: Outcome | None = None
     bundle: Path | None = None
+    answered: bool = False
 
 
 def run_event(asked: EventRun, environment: Mapping[str, str], say: Say, watch: Say) -> EventEnded:
     """Handle one event. `say` takes what would be written in a dry run, `watch` a line a tool call."""
-    event = read_event(asked.name, asked.payload)
-    asked_for = recognise(event)
-    if isinstance(asked_for, Ignored):
-        return EventEnded(ExitCode.DONE, asked_for.reason)
     where = read_github_environment(environment)
-    token = require_token(where)
-    github = connect(token, where.api_url)
-    name, default = asked_for.repository.name, asked_for.repository.default_branch
-    # Who may do what is the default branch's to say: a branch that the commenter names must not let them in.
-    policy = _Lazy(lambda: load_policy(github.file(name, POLICY_FILE, default), POLICY_FILE))
-    place = Place(name, asked_for.number, str(asked_for.trigger.comment_id), asked_for.trigger.at)
-    host: CommentHost = Recorder(github, say) if asked.dry_run else github
-    try:
-        decided = build_request(event, github, lambda: admission(policy.get()))
-    except PolicyError as error:
-        # Whoever could mend the file is told; to others it is no business of theirs.
-        if isinstance(build_request(event, github, lambda: admission(load_policy(None))), Request):
-            tell_trouble(host, place, error, watch)
-        raise
-    if isinstance(decided, Ignored):
-        return EventEnded(ExitCode.DONE, decided.reason)
-    if isinstance(decided, Refusal):
-        if decided.said:
-            tell(host, place, decided.reason, watch)
-        return EventEnded(decided.exit_code, decided.reason)
-    try:
-        return _carry_out(decided, asked, environment, where, policy.get(), say, watch)
-    except AgentError as error:
-        # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
-        tell_trouble(host, place, error, watch)
-        raise
+    given = Given(where.repository, asked.instruction, asked.task, _now(), where.run_url)
+    event = read_event(asked.name, asked.payload)
+    wanted = recognise(event, given)
+    if isinstance(wanted, Ignored):
+        return EventEnded(ExitCode.DONE, wanted.reason)
+    github = connect(require_token(where), where.api_url)
+    if wanted.repository.clone_url:
+        github.know(wanted.repository)
+    host: Host = Recorder(github, say) if asked.dry_run else github
+    return _Handling(asked, environment, where, github, host, given, wanted, say, watch).handle(event)
 
 
-def _carry_out(
-    request: Request, asked: EventRun, environment: Mapping[str, str], where: GitHubEnvironment, policy: Policy,
-    say: Say, watch: Say,
-) -> EventEnded:  # fmt: skip
-    model = _model(request, asked, policy, environment)
-    folder = new_folder(environment)
-    progress = progress_comment(request, where, say, watch, dry_run=asked.dry_run)
-    progress.begin()
-    stop = CancelToken()
+class _Handling:
+    """One event on its way: who asks is checked, then it is answered, refused, or carried out."""
 
-    log = JobLog(watch, environment)
-
-    def turn_done(info: TurnInfo) -> None:
-        progress.turn(info)
-        log.turn(info)
-
-    def waiting(text: str) -> None:
-        progress.waiting(log.safe(text))
-        log.waiting(text)
-
-    job = Job(
-        request=request,
-        source=Source(where.git_url(request.repository), f"refs/heads/{request.base_ref}", where.token),
-        folder=folder,
-        connect=lambda: connect_model(model, environment),
-        environment=environment,
-        sandbox=asked.sandbox,
-        origin=asked.workspace,
-        budget_usd=_budget(request, asked),
-        watch=turn_done,
-        say=waiting,
-    )
-    try:
-        with cancelled_by_signals(stop):
-            ended = run_job(job, stop)
-            bundle = keep(asked.out, folder, ended)
-        folder.drop_trees()
-    except BaseException:
-        # Whatever it is: no comment may say for ever that somebody is working on it.
-        progress.fail()
-        raise
-    progress.end(ended.outcome)
-    return EventEnded(
-        conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status), ended.outcome.reason, ended.outcome, bundle
-    )
-
-
-def _model(request: Request, asked: EventRun, policy: Policy, environment: Mapping[str, str]) -> str:
-    """A recording is a file of this machine's: only whoever started the program may name one."""
-    wanted = request.options.get("model") or asked.model or policy.model or default_model(environment)
-    if wanted.startswith(RECORDED) and wanted != asked.model:
-        raise UsageError(f"The model {wanted} is a recording, which a comment or a policy cannot ask for.")
-    return wanted
-
-
-def _budget(request: Request, asked: EventRun) -> float | None:
-    wanted = [float(request.options["budget"])] if "budget" in request.options else []
-    if asked.budget_usd is not None:
-        wanted.append(asked.budget_usd)
-    return min(wanted) if wanted else None
-
-
-class _Lazy:
-    """The policy, read once and only when it is wanted."""
-
-    def __init__(self, read: Callable[[], Policy]) -> None:
-        self._read = read
+    def __init__(
+        self, asked: EventRun, environment: Mapping[str, str], where: GitHubEnvironment, github: GitHub, host: Host,
+        given: Given, wanted: Asked, say: Say, watch: Say,
+    ) -> None:  # fmt: skip
+        self.asked = asked
+        self.environment = environment
+        self.where = where
+        self.github = github
+        self.host = host
+        self.given = given
+        self.wanted = wanted
+        self.say = say
+        self.watch = watch
+        self.reader = Overheard(github)
+        self.place = _place(wanted, where)
         self._policy: Policy | None = None
 
-    def get(self) -> Policy:
+    @property
+    def policy(self) -> Policy:
+        """Who may do what is the default branch's to say: a branch that the commenter names must not let them in."""
         if self._policy is None:
-            self._policy = self._read()
+            repository = self.wanted.repository
+            text = self.github.file(repository.name, POLICY_FILE, repository.default_branch)
+            self._policy = load_policy(text, POLICY_FILE)
         return self._policy
+
+    def handle(self, event: Event) -> EventEnded:
+        try:
+            decided = self.decide(event)
+        except PolicyError as error:
+            # Whoever could mend the file is told; to others it is no business of theirs.
+            if isinstance(self.build(event, load_policy(None)), Request):
+                tell_trouble(self.host, self.place, error, self.watch)
+            raise
+        if isinstance(decided, Ignored):
+            return EventEnded(ExitCode.DONE, decided.reason)
+        if isinstance(decided, Refusal):
+            return self.refuse(decided)
+        try:
+            if decided.verb in INSTANT:
+                return self.answer(decided)
+            return self.carry_out(decided)
+        except AgentError as error:
+            # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
+            tell_trouble(self.host, self.place, error, self.watch)
+            raise
+
+    def decide(self, event: Event) -> Request | Refusal | Ignored:
+        """What is to be done. A `retry` is already the request that it repeats, a `continue` knows its last
+        run and an `approve` its plan."""
+        decided = self.build(event, self.policy)
+        if not isinstance(decided, Request) or decided.verb not in _OF_EARLIER:
+            return decided
+        from bot.run.again import continued, repeated
+        from bot.run.approval import approved
+
+        if decided.verb is Verb.RETRY and decided.thread is not None:
+            before = repeated(
+                event, self.place, decided.thread, decided.actor, self.github, admission(self.policy)
+            )
+            if isinstance(before, Refusal):
+                return before
+            event, of = before
+            self.place = replace(self.place, of=of)
+            decided = self.build(event, self.policy)
+        if isinstance(decided, Request) and decided.verb is Verb.CONTINUE:
+            return continued(decided, self.place, self.github)
+        if isinstance(decided, Request) and decided.verb is Verb.APPROVE:
+            return approved(decided, self.place, self.github)
+        return decided
+
+    def build(self, event: Event, policy: Policy) -> Request | Refusal | Ignored:
+        return build_request(
+            event, self.reader, lambda: admission(policy), given=self.given, tries=self.tries
+        )
+
+    def tries(self, repository: str, number: int, head_sha: str) -> int:
+        return tries_at(self.github, repository, number, head_sha)
+
+    def refuse(self, refusal: Refusal) -> EventEnded:
+        if refusal.said:
+            standing, asker = self.reader.standing, self.wanted.asker
+            if asker and standing and tier_of(standing) is Tier.OUTSIDER:
+                refuse_stranger(self.host, self.place, refusal.reason, asker.id, self.given.now, self.watch)
+            else:
+                tell(self.host, self.place, refusal.reason, self.watch)
+        return EventEnded(refusal.exit_code, refusal.reason)
+
+    def answer(self, request: Request) -> EventEnded:
+        """`help`, `status`, `stop`."""
+        from bot.run.instant import Question, answer
+
+        assert request.thread is not None
+        question = Question(
+            request, request.thread, self.policy, admission(self.policy), self.where.run, self.where.workflow,
+            self.given.now,
+        )  # fmt: skip
+        text = answer(question, self.host)
+        put_comment(self.host, self.place, ANSWER, text)
+        return EventEnded(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
+
+    def carry_out(self, request: Request) -> EventEnded:
+        from bot.run.carry_out import Work, carry_out
+        from bot.run.queue import tell_of_dropped
+
+        tier = self.policy.tiers[request.actor.tier]
+        quota = check_quota(
+            self.github, request.repository, request.actor, tier.runs_a_day,
+            run=self.where.run, workflow=self.where.workflow, now=self.given.now,
+        )  # fmt: skip
+        if quota.refusal:
+            return self.refuse(Refusal(quota.refusal, said=request.actor.tier is not Tier.BOT))
+        if quota.note:
+            self.watch(quota.note)
+        tell_of_dropped(self.host, self.reader, request, self.place, admission(self.policy), self.watch)
+        work = Work(self.asked, self.environment, self.where, self.github, self.place, self.policy)
+        return carry_out(work, request, self.say, self.watch)
+
+
+def _place(wanted: Asked, where: GitHubEnvironment) -> Place:
+    trigger = wanted.trigger
+    return Place(
+        wanted.repository.name,
+        wanted.number,
+        key_of(trigger, wanted.head_sha),
+        trigger.at,
+        wanted.anchor.id if wanted.anchor else 0,
+        str(where.run or ""),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

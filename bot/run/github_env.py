@@ -12,13 +12,16 @@ _TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 
 @dataclass(frozen=True, slots=True)
 class GitHubEnvironment:
-    """`run_url` is empty outside Actions. `token` is never shown."""
+    """`run_url` is empty outside Actions, and `run` 0. `workflow` is the path of the file that the run is of,
+    empty where nobody says. `token` is never shown."""
 
     server_url: str
     api_url: str
     run_url: str
     repository: str
     token: str = field(repr=False)
+    run: int = 0
+    workflow: str = ""
 
     def git_url(self, repository: str) -> str:
         """The address git fetches from and pushes to: of this server, whatever an event's payload says."""
@@ -37,6 +40,8 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         run_url=f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else "",
         repository=repository,
         token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
+        run=int(run_id) if run_id.isdecimal() else 0,
+        workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
     )
 
 
@@ -45,3 +50,9 @@ def require_token(where: GitHubEnvironment) -> str:
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
     return where.token
+
+
+def _workflow(ref: str, repository: str) -> str:
+    """`octo/hello/.github/workflows/agent.yml@refs/heads/main` without the parts around the path."""
+    path = ref.partition("@")[0]
+    return path.removeprefix(f"{repository}/") if repository and path.startswith(f"{repository}/") else ""

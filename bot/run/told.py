@@ -4,22 +4,23 @@ bundle tells of."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from bot.agent.loop import TurnInfo
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Request
 from bot.contracts.wording import sentence
 from bot.gate.redact import Redactor
 from bot.gate.text import withhold_if_secret
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
-from bot.github.host import CommentHost
+from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.publish.body import Links, shown_line
 from bot.publish.ended import final_state
-from bot.publish.markers import ENDED
-from bot.publish.progress import Progress, ProgressState
-from bot.publish.thread import Place, place_of, put_comment
+from bot.publish.markers import ENDED, REFUSED, is_ours, read_mark
+from bot.publish.progress import Progress, ProgressState, close_progress
+from bot.publish.thread import Place, post, put_comment, with_mark, written_at
 from bot.run.github_env import GitHubEnvironment
 from bot.run.lines import turn_lines, waiting_line, while_heard
 from bot.run.secrets import known_secrets
@@ -27,6 +28,7 @@ from bot.run.secrets import known_secrets
 Say = Callable[[str], None]
 
 _LONGEST_TROUBLE = 1_000
+_A_DAY = timedelta(days=1)
 
 
 class ProgressComment:
@@ -75,7 +77,7 @@ class ProgressComment:
 
     def _close(self, state: ProgressState) -> None:
         if self._comment is not None:
-            self._comment.close(state)
+            self._comment.close(replace(state, over=True))
             if self._comment.problem:
                 self._watch(f"note: the progress comment was not kept up to date: {self._comment.problem}")
 
@@ -102,14 +104,13 @@ class JobLog:
 
 
 def progress_comment(
-    request: Request, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool
+    place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool
 ) -> ProgressComment:
-    """The comment for `request`; with `dry_run` its writes go to `say`."""
-    place = place_of(request)
+    """The comment at `place`, none without one; with `dry_run` its writes go to `say`."""
     if place is None:
         return ProgressComment(None, "", watch)
 
-    def host() -> CommentHost:
+    def host() -> Host:
         # A client of its own: it is used on the comment's thread, and a client is not for two.
         client: GitHub = connect(where.token, where.api_url)
         return Recorder(client, say) if dry_run else client
@@ -117,15 +118,36 @@ def progress_comment(
     return ProgressComment(Progress(host, place), where.run_url, watch)
 
 
-def tell(host: CommentHost, place: Place, text: str, watch: Say) -> None:
-    """Answer a request in its thread. Where GitHub does not take it, `watch` gets to know: the run's own end
-    matters more, so nothing is raised."""
+def tell(host: Host, place: Place, text: str, watch: Say) -> None:
+    """Answer a request in its thread: in the progress comment, where one still says that it is worked on, else in
+    one of its own. Where GitHub does not take it, `watch` gets to know: the run's own end matters more, so nothing
+    is raised."""
+    if not place.number:
+        return
     try:
-        put_comment(host, place, ENDED, text)
+        if not close_progress(host, place, text):
+            put_comment(host, place, ENDED, text)
     except GitHubError as error:
         watch(f"note: the thread could not be told: {error}")
 
 
-def tell_trouble(host: CommentHost, place: Place, trouble: Exception, watch: Say) -> None:
+def tell_trouble(host: Host, place: Place, trouble: Exception, watch: Say) -> None:
     """Say why nothing will come of a request."""
     tell(host, place, f"**The run failed.** {shown_line(sentence(str(trouble)), _LONGEST_TROUBLE)}", watch)
+
+
+def refuse_stranger(host: Host, place: Place, reason: str, account: int, now: str, watch: Say) -> None:
+    """Tell somebody without any right that they have none, once a day in a thread, and then nothing."""
+    if not place.number:
+        return
+    yesterday = (datetime.fromisoformat(now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
+    talk = Place(place.repository, place.number, place.key, yesterday)
+    try:
+        for comment in written_at(host, talk):
+            fields = read_mark(comment.body, REFUSED)
+            if fields and fields.get("to") == str(account) and is_ours(comment.author, host.me()):
+                watch("note: they were told today, so the thread is not told again")
+                return
+        post(host, talk, with_mark(talk, REFUSED, reason, {"to": str(account)}))
+    except GitHubError as error:
+        watch(f"note: the thread could not be told: {error}")

@@ -1,0 +1,93 @@
+"""What we wrote in a thread, as values: which requests there were, which run works on each, how each ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bot.github.host import Host
+from bot.github.values import Account
+from bot.publish.markers import ANSWER, ENDED, PROGRESS, is_ours, read_mark
+from bot.publish.thread import Place, Written, tries_key, written_at
+
+_ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
+_KINDS = (PROGRESS, ENDED, ANSWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One comment of ours. `key` is the request's, `of` the key of the one it repeats, `run` the Actions run that
+    worked on it, 0 where the mark names none. `over` is false while that run may still be at it."""
+
+    kind: str
+    key: str
+    of: str
+    run: int
+    over: bool
+    text: str
+    url: str
+    updated_at: str
+
+    @property
+    def asked(self) -> str:
+        """The key of the request itself, also where this one repeats it."""
+        return self.of or self.key
+
+    @property
+    def headline(self) -> str:
+        """The first line as plain text."""
+        return _shown(self.text.partition("\n")[0].replace("**", "").strip())
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of its list as plain text."""
+        return tuple(_shown(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
+
+
+def traces(
+    host: Host, repository: str, number: int, *, thread_url: str, is_pull: bool, since: str = ""
+) -> list[Trace]:
+    """Ours in the thread of `number`, oldest first, those on lines of a pull request's diff among them. A mark
+    counts only where we wrote it."""
+    me = host.me()
+    talk = Place(repository, number, "", since)
+    found = [_trace(one, f"{thread_url}#issuecomment-{one.id}", me) for one in written_at(host, talk)]
+    if is_pull:
+        found += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(host, talk)]
+    return sorted((one for one in found if one is not None), key=lambda one: one.updated_at)
+
+
+def tries_at(host: Host, repository: str, number: int, head_sha: str) -> int:
+    """How many runs failed checks at this head of a pull request have set off."""
+    begun = tries_key(head_sha)
+    found = traces(host, repository, number, thread_url="", is_pull=False)
+    return len({trace.key for trace in found if trace.key.startswith(begun)})
+
+
+def _on_lines(host: Host, place: Place) -> Iterator[Written]:
+    for remark in host.review_comments(place.repository, place.number, place.since):
+        yield Written(remark.id, remark.author, remark.body, remark.updated_at)
+
+
+def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
+    read = ((kind, read_mark(comment.body, kind)) for kind in _KINDS)
+    kind, fields = next(((kind, fields) for kind, fields in read if fields is not None), ("", None))
+    if fields is None or not is_ours(comment.author, me):
+        return None
+    run = fields.get("run", "")
+    return Trace(
+        kind,
+        fields.get("request", ""),
+        fields.get("of", ""),
+        int(run) if run.isdecimal() and len(run) < 20 else 0,
+        fields.get("state") != "on",
+        comment.body.rpartition("<!--")[0].rstrip(),
+        url,
+        comment.updated_at,
+    )
+
+
+def _shown(markdown: str) -> str:
+    """What `bot.publish.markdown.plain` was given."""
+    return _ESCAPED.sub(r"\1", markdown).replace("&amp;", "&")

@@ -1,0 +1,142 @@
+"""One request carried out: the model, the progress comment, the job, the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.agent.loop import TurnInfo
+from bot.checkout.clone import Source
+from bot.checkout.pull import PullHead
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import UsageError
+from bot.contracts.request import Request, Verb
+from bot.github.client import GitHub
+from bot.policy.schema import Policy
+from bot.providers.connect import default_model
+from bot.publish.thread import Place
+from bot.run import conclude
+from bot.run.folder import RunFolder, new_folder
+from bot.run.github_env import GitHubEnvironment
+from bot.run.job import Job, run_job
+from bot.run.models import RECORDED, connect_model
+from bot.run.show import keep
+from bot.run.signals import cancelled_by_signals
+from bot.run.told import JobLog, Say, progress_comment
+
+if TYPE_CHECKING:
+    from bot.run.event import EventEnded, EventRun
+
+_OF_PULLS = ("pull_request", "pull_request_target")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a request is carried out with. `policy` is the default branch's."""
+
+    asked: EventRun
+    environment: Mapping[str, str]
+    where: GitHubEnvironment
+    github: GitHub
+    place: Place
+    policy: Policy
+
+
+def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
+    """Run the agent for `request`. Raises an `AgentError` where it comes to no outcome."""
+    from bot.run.event import EventEnded
+
+    asked, environment, where = work.asked, work.environment, work.where
+    model = _model(request, asked, work.policy, environment)
+    folder = new_folder(environment)
+    progress = progress_comment(_shown_at(work, request), where, say, watch, dry_run=asked.dry_run)
+    progress.begin()
+    stop = CancelToken()
+    log = JobLog(watch, environment)
+
+    def turn_done(info: TurnInfo) -> None:
+        progress.turn(info)
+        log.turn(info)
+
+    def waiting(text: str) -> None:
+        progress.waiting(log.safe(text))
+        log.waiting(text)
+
+    try:
+        request, resume = _gone_on_from(work.github, request, folder)
+        job = Job(
+            request=request,
+            source=_source(request, where),
+            folder=folder,
+            connect=lambda: connect_model(model, environment),
+            environment=environment,
+            sandbox=asked.sandbox,
+            origin=asked.workspace,
+            budget_usd=_budget(request, asked),
+            resume=resume,
+            watch=turn_done,
+            say=waiting,
+        )
+        with cancelled_by_signals(stop):
+            ended = run_job(job, stop)
+            bundle = keep(asked.out, folder, ended)
+        folder.drop_trees()
+    except BaseException:
+        # Whatever it is: no comment may say for ever that somebody is working on it.
+        progress.fail()
+        raise
+    progress.end(ended.outcome)
+    code = conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status)
+    return EventEnded(code, ended.outcome.reason, ended.outcome, bundle)
+
+
+def _shown_at(work: Work, request: Request) -> Place | None:
+    """Where the progress comment stands. A review that nobody asked for is not announced."""
+    unasked = (
+        request.trigger is not None and request.trigger.event in _OF_PULLS and request.verb is Verb.REVIEW
+    )
+    if unasked or not work.place.number or work.environment.get("SLASH_AGENT_PROGRESS") == "false":
+        return None
+    return work.place
+
+
+def _source(request: Request, where: GitHubEnvironment) -> Source:
+    pull = request.pull
+    return Source(
+        where.git_url(request.repository),
+        f"refs/heads/{request.base_ref}",
+        where.token,
+        PullHead(pull.number, pull.head_sha) if pull else None,
+    )
+
+
+def _gone_on_from(github: GitHub, request: Request, folder: RunFolder) -> tuple[Request, Path | None]:
+    """The bundle that a `continue` goes on from. Where it is gone, the thread has to do, and the model is told."""
+    if request.verb is not Verb.CONTINUE or not request.resumes:
+        return request, None
+    from bot.run.again import fetch_bundle
+
+    bundle = folder.root / "resumed"
+    if fetch_bundle(github, request.repository, request.resumes, bundle):
+        return request, bundle
+    thread = request.thread
+    assert thread is not None
+    missing = "the last run's own account and change, which are not kept any more: go by the thread"
+    return replace(request, thread=replace(thread, left_out=(*thread.left_out, missing))), None
+
+
+def _model(request: Request, asked: EventRun, policy: Policy, environment: Mapping[str, str]) -> str:
+    """A recording is a file of this machine's: only whoever started the program may name one."""
+    wanted = request.options.get("model") or asked.model or policy.model or default_model(environment)
+    if wanted.startswith(RECORDED) and wanted != asked.model:
+        raise UsageError(f"The model {wanted} is a recording, which a comment or a policy cannot ask for.")
+    return wanted
+
+
+def _budget(request: Request, asked: EventRun) -> float | None:
+    wanted = [float(request.options["budget"])] if "budget" in request.options else []
+    if asked.budget_usd is not None:
+        wanted.append(asked.budget_usd)
+    return min(wanted) if wanted else None

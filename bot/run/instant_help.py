@@ -1,0 +1,43 @@
+"""`/agent help`: what the asker may do in this thread, by the policy, with an example of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bot.contracts.request import Verb
+from bot.contracts.wording import count_of
+
+if TYPE_CHECKING:
+    from bot.run.instant import Question
+
+EXAMPLES: Mapping[Verb, tuple[str, str]] = {
+    Verb.FIX: ("fix this", "makes the change and opens a draft pull request"),
+    Verb.PLAN: ("plan", "posts a plan with an estimate, and changes nothing"),
+    Verb.APPROVE: ("approve 1a2b3c4d", "carries out the plan with this hash"),
+    Verb.REVIEW: ("review", "reviews the pull request, with suggestions that apply"),
+    Verb.EXPLAIN: ("explain why this fails", "answers here, and changes nothing"),
+    Verb.CONTINUE: ("continue take the second way", "goes on from the last run with what you say"),
+    Verb.RETRY: ("retry", "does the last request of this thread again"),
+    Verb.STOP: ("stop", "cancels what is running for this thread; what it had is kept"),
+    Verb.STATUS: ("status", "says what is running, or how the last run ended"),
+    Verb.HELP: ("help", "says this"),
+}
+_OPTIONS = "`--model NAME`, `--budget USD`, `--base BRANCH`, `--no-draft`, `--dry-run`"
+_ONLY_ON_PULLS = (Verb.REVIEW,)
+
+
+def help_text(question: Question) -> str:
+    verbs = [verb for verb in EXAMPLES if question.may(verb)]
+    if not question.thread.is_pull_request:
+        verbs = [verb for verb in verbs if verb not in _ONLY_ON_PULLS]
+    actor = question.request.actor
+    parts = [f"**What {actor.login} may ask for here** (tier {actor.tier}):"]
+    parts.append("\n".join(f"- `/agent {EXAMPLES[verb][0]}` {EXAMPLES[verb][1]}" for verb in verbs))
+    limits = question.policy.tiers.get(actor.tier)
+    if limits is not None and limits.turns and limits.usd:
+        each = f"USD {limits.usd:g}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
+        parts.append(
+            f"A run may take {each}; {count_of(limits.runs_a_day, 'run')} a day. Options: {_OPTIONS}."
+        )
+    return "\n\n".join(parts)

@@ -1,0 +1,88 @@
+"""How many runs somebody may start in a day, kept without a service: GitHub's own list of the day's workflow runs.
+
+What counts is a run of this workflow that somebody's event started since midnight UTC and that did more than be
+skipped. Runs cannot be deleted by people who may not write, and no comment is looked at, so none can be deleted to
+start again. `help`, `status` and `stop` are never refused for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.contracts.request import Actor, Tier
+from bot.contracts.wording import count_of
+from bot.github.errors import GitHubError
+from bot.github.values import WorkflowRunData
+
+_NOT_COUNTED = ("skipped",)
+# Pages of 100 that are looked at: who reaches the end of them has had their day.
+_MOST = 200
+
+
+class RunLister(Protocol):
+    def workflow_runs(
+        self, repository: str, workflow: str = "", event: str = "", created: str = "", status: str = "",
+        actor: str = "",
+    ) -> Iterator[WorkflowRunData]: ...  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """`refusal` is one sentence where the day is used up, `note` one where it could not be counted."""
+
+    refusal: str = ""
+    note: str = ""
+
+
+def check_quota(
+    host: RunLister, repository: str, actor: Actor, limit: int, *, run: int, workflow: str, now: str
+) -> Quota:
+    """Whether `actor` may have one more run today. `run` is the present one, 0 outside Actions, where nothing is
+    counted; `workflow` is the path of its file; `now` is RFC 3339. At most two calls."""
+    if not run or not workflow or actor.tier is Tier.LOCAL:
+        return Quota()
+    if limit <= 0:
+        return Quota(
+            refusal=f"{actor.login} may start no runs here: the policy gives the tier {actor.tier} none."
+        )
+    # Schedules and failed runs are nobody's: what GitHub names as their actor is whoever touched the file last.
+    schedule = actor.tier is Tier.SCHEDULE
+    try:
+        runs = host.workflow_runs(
+            repository,
+            workflow.rpartition("/")[2],
+            event="schedule" if schedule else "",
+            created=f">={now[:10]}",
+            actor="" if schedule else actor.login,
+        )
+        used = _used(runs, run)
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+        return _uncounted(actor)
+    if used < limit:
+        return Quota()
+    return Quota(
+        refusal=f"{actor.login} has used up today's {count_of(limit, 'run')} of the tier {actor.tier}; "
+        "it starts again at 00:00 UTC."
+    )
+
+
+def _used(runs: Iterator[WorkflowRunData], present: int) -> int:
+    used = 0
+    for number, run in enumerate(runs, 1):
+        if run.id != present and run.conclusion not in _NOT_COUNTED:
+            used += 1
+        if number >= _MOST:
+            break
+    return used
+
+
+def _uncounted(actor: Actor) -> Quota:
+    """A token that may not see the runs. Somebody with write permission could lift the limit anyway."""
+    words = "today's runs cannot be counted: give the job the permission `actions: read`"
+    if actor.tier is Tier.MAINTAINER:
+        return Quota(note=f"note: {words}")
+    return Quota(refusal=f"Nothing was started, since {words}.")
