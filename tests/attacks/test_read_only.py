@@ -1,0 +1,149 @@
+"""A model that obeys an attacker in a run that only reads, and a fork's head that wants to be run (A-12, A-27).
+
+Three walls for reading: writing tools are not offered, the gatekeeper denies writes, and what a command changed is
+thrown away. One rule for forks: nothing of theirs is run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.outcome import Status
+from bot.contracts.request import Tier, Verb
+from bot.policy.defaults import default_policy
+from bot.run.profiles import profile_of
+from bot.run.tools import Gatekeeper
+from bot.workshop.client.workshop import Question
+from tests.support.fix_script import DESCRIBE, DONE, shell
+from tests.support.model_script import Call, Say
+from tests.support.outcomes import make_request
+from tests.support.stage import Stage
+from tests.support.verb_runs import carry_out, fork_pull, request_in, request_on
+
+pytestmark = pytest.mark.bubblewrap
+
+PLAN = Call("submit_plan", {"title": "Harmless", "steps": [{"text": "Nothing."}]})
+WRITE = Call("write", {"path": "owned.txt", "content": "x\n"})
+EDIT = Call("edit", {"path": "owned.txt", "old": "", "new": "x\n"})
+
+# What a command could do so that something of it gets out of the tree.
+COMMANDS = {
+    "a file": "echo x > owned.txt",
+    "a commit": "git add -A; git -c user.name=x -c user.email=x@y commit -qm owned --allow-empty",
+    "another branch": "git checkout -q -b owned; echo x > owned.txt",
+    "a hook": "printf '#!/bin/sh\\ntouch /tmp/owned' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout",
+    "a workflow": "mkdir -p .github/workflows; echo 'on: push' > .github/workflows/owned.yml",
+    "a link out": "ln -s /etc/passwd owned",
+    "a nested repository": "git init -q owned",
+    "the whole tree gone": "rm -rf ./* .git",
+    "its own tree in the way": "rm -rf tidytime; ln -s / tidytime",
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_whatever_a_command_leaves_in_a_plan_run_does_not_get_out(stage: Stage, name: str) -> None:
+    came = carry_out(stage, request_in(stage, Verb.PLAN), [shell(COMMANDS[name]), PLAN, DONE])
+    assert came.outcome.status is Status.PLANNED
+    assert came.bundle.patch == came.bundle.withheld == b""
+    assert came.outcome.files == came.outcome.withheld == ()
+    assert stage.publish().code == 0
+    assert set(stage.branches()) == {"main"}
+    assert stage.pulls() == []
+
+
+@pytest.mark.parametrize("verb", [Verb.PLAN, Verb.EXPLAIN])
+@pytest.mark.parametrize("call", [WRITE, EDIT], ids=["write", "edit"])
+def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: Verb, call: Call) -> None:
+    came = carry_out(stage, request_in(stage, verb), [call, PLAN, Say("Said.")])
+    assert f'There is no tool "{call.name}"' in came.results[0]
+    assert not (came.ended.checkout.tree / "owned.txt").exists()
+    assert came.bundle.patch == b""
+
+
+def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -> None:
+    """Its question is what it likes; the answer in a reading run is no, whatever the policy says."""
+    for verb in (Verb.PLAN, Verb.EXPLAIN, Verb.REVIEW):
+        profile = profile_of(make_request(verb=verb))
+        gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
+        for tool in ("edit", "write", "bash", "view", "made_up"):
+            answer = gatekeeper.answer(Question(tool, "x.py", "write", "+x"))
+            assert not answer.allow, (verb, tool)
+            assert "changes nothing" in answer.reason
+
+
+def test_a_call_of_a_masked_tool_is_denied_at_dispatch_too(tmp_path: Path) -> None:
+    profile = profile_of(make_request(verb=Verb.EXPLAIN))
+    gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
+    for tool in ("edit", "write", "describe_change", "submit_plan", "ask_user"):
+        assert not gatekeeper.permit(tool, {}).allow, tool
+    assert gatekeeper.permit("view", {"path": "x"}).allow
+    assert len(gatekeeper.denials) == 5
+
+
+# A fork's head
+
+
+HOSTILE = {
+    "conftest.py": "import os; os.system('touch ran-conftest')\n",
+    "setup.py": "open('ran-setup', 'w')\n",
+    "Makefile": "test:\n\ttouch ran-make\n",
+    ".github/agent.yml": (
+        "version: 1\nsetup:\n  - touch ran-policy\nchecks:\n  - {name: evil, command: touch ran-check}\n"
+    ),
+    ".envrc": "touch ran-envrc\n",
+    "tidytime/__init__.py": "open('ran-import', 'w')\n",
+    ".gitattributes": "* filter=evil diff=evil\n",
+}
+
+
+@pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
+def test_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
+    number = fork_pull(stage, HOSTILE)
+    wants = [shell("touch ran-bash"), Call("view", {"path": "setup.py"}), Call("grep", {"pattern": "open"})]
+    ends = [PLAN] if verb is Verb.PLAN else [Call("write", {"path": "new.txt", "content": "x\n"}), DESCRIBE]
+    came = carry_out(stage, request_on(stage, number, verb), [*wants, *ends, Say("Said.")])
+    assert "bash" not in came.tools
+    assert 'There is no tool "bash"' in came.results[0]
+    tree = came.ended.checkout.tree
+    assert (tree / "conftest.py").exists()
+    assert [path.name for path in tree.rglob("ran-*")] == []
+    ran = [
+        run
+        for check in came.outcome.checks
+        for run in (check.before, check.after)
+        if run.exit_code is not None
+    ]
+    assert ran == []
+
+
+def test_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage) -> None:
+    number = fork_pull(stage, HOSTILE)
+    names = ["bash", "Bash", " bash", "shell", "run"]
+    came = carry_out(
+        stage,
+        request_on(stage, number, Verb.FIX),
+        [*(Call(n, {"command": "touch ran-it"}) for n in names), DONE],
+    )
+    assert all("There is no tool" in result for result in came.results)
+    assert [path.name for path in came.ended.checkout.tree.rglob("ran-*")] == []
+
+
+@pytest.mark.parametrize("trusted", ["0" * 40, ""])
+def test_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str) -> None:
+    number = fork_pull(stage, HOSTILE)
+    asked = request_on(stage, number, Verb.FIX, trusted_sha=trusted)
+    came = carry_out(stage, asked, [shell("touch ran-bash"), DONE])
+    assert "bash" not in came.tools
+
+
+def test_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage) -> None:
+    """The head of the trigger is what counts: what is pushed later is neither fetched nor trusted."""
+    number = fork_pull(stage, {"a.txt": "a\n"})
+    asked = request_on(stage, number, Verb.FIX)
+    assert asked.pull is not None
+    sha = asked.pull.head_sha
+    stage.forge.commit("mallory/tidytime", {"b.txt": "b\n"}, branch="topic", author="mallory")
+    came = carry_out(stage, request_on(stage, number, Verb.FIX, trusted_sha=sha), [DONE])
+    assert "bash" not in came.tools
