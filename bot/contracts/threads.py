@@ -96,8 +96,8 @@ class ThreadReader(Protocol):
 
     def issue(self, repository: str, number: int) -> IssueData: ...
 
-    def comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        """All comments of the thread, oldest first, all pages, fetched as they are taken."""
+    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
+        """All comments of the thread, newest first, a page asked for when it is wanted."""
         ...
 
     def repository(self, repository: str) -> RepositoryData: ...

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE = 100
+_LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
 _NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 
 
@@ -78,6 +79,20 @@ class Border:
             yield from understood(doing, lambda data: [parse(row) for row in _rows(data, key)], answer.data)
             following = self._next_page(doing, answer)
             page = following if following != page else None
+
+    def _all_backwards(self, doing: str, path: str, parse: Callable[[Any], T]) -> Iterator[T]:
+        """GET a list from its end on, a page when it is wanted. The first page, which says how many there are, is
+        asked for first all the same. What is added in the meantime may be missed."""
+        path = with_query(path, per_page=str(PAGE))
+
+        def rows(answer: Answer) -> list[T]:
+            return understood(doing, lambda data: [parse(row) for row in _rows(data, "")], answer.data)[::-1]
+
+        first = self._ask(doing, "GET", path)
+        last = _LAST.search(first.headers.get("link", ""))
+        for page in range(int(last.group(1)) if last else 1, 1, -1):
+            yield from rows(self._ask(doing, "GET", with_query(path, page=str(page))))
+        yield from rows(first)
 
     def _send(
         self, doing: str, verb: str, path: str, body: object, parse: Callable[[Any], T], *, safe: bool

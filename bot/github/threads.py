@@ -23,6 +23,11 @@ class Threads(Border):
         path = with_query(f"/repos/{repository}/issues/{number}/comments", since=since)
         return self._all(f"reading the comments of issue {number} of {repository}", path, _comment)
 
+    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
+        """All comments, newest first, a page asked for when it is wanted."""
+        path = f"/repos/{repository}/issues/{number}/comments"
+        return self._all_backwards(f"reading the comments of issue {number} of {repository}", path, _comment)
+
     def comment(self, repository: str, comment_id: int) -> CommentData | None:
         """One comment of an issue's or pull request's thread as it is now; `None` where it was deleted."""
         doing = f"reading comment {comment_id} of {repository}"

@@ -23,35 +23,44 @@ MAX_TITLE = 1_000
 
 @dataclass(slots=True)
 class _Counts:
+    stood: int = 0
     after: int = 0
     edited: int = 0
     own: int = 0
-    old: int = 0
 
 
-def build_thread(subject: Subject, trigger: Trigger, comments: Iterable[CommentData]) -> Thread:
+def build_thread(subject: Subject, trigger: Trigger, newest_first: Iterable[CommentData]) -> Thread:
     """The issue or pull request with its comments, oldest first, without the one that gave the command.
 
     Title and body are the payload's. Comments written or edited after the trigger are left out, and so are
-    the bot's own; then the oldest ones, until the rest is within `COMMENTS_BUDGET`.
+    the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is spent, and not read further.
     """
     counts, prepared = _Counts(), Prepared()
     kept: deque[CommentData] = deque()
-    size = 0
-    for comment in comments:
+    size, whole = 0, True
+    for comment in newest_first:
         if not _is_context(comment, trigger, counts):
             continue
-        kept.append(comment)
         size += _size(comment)
-        while size > COMMENTS_BUDGET:
-            size -= _size(kept.popleft())
-            counts.old += 1
+        if size > COMMENTS_BUDGET:
+            whole = False
+            break
+        kept.appendleft(comment)
+    older = () if whole else (_older(subject.comments, counts),)
     bare = bare_thread(subject, prepared)
     shown = tuple(_as_context(comment, prepared) for comment in kept)
-    left_out = (*_in_words(counts), *prepared.words())
+    left_out = (*_in_words(counts), *older, *prepared.words())
     return Thread(
         bare.number, bare.title, bare.body, bare.author, bare.url, shown, bare.is_pull_request, left_out
     )
+
+
+def _older(of: int, counts: _Counts) -> str:
+    """`of` is how many comments the payload says that there were; 0 where it does not say."""
+    why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
+    # The one at which reading ended is not shown either.
+    number = of - counts.stood + 1
+    return said((number, "comment", why))[0] if of and number > 0 else f"all comments {why}"
 
 
 def bare_thread(subject: Subject, prepared: Prepared | None = None) -> Thread:
@@ -70,6 +79,7 @@ def bare_thread(subject: Subject, prepared: Prepared | None = None) -> Thread:
 def _is_context(comment: CommentData, trigger: Trigger, counts: _Counts) -> bool:
     """Whether a comment is part of the context; what is not is counted."""
     stood = when(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
+    counts.stood += stood is not When.AFTER
     if stood is When.AFTER:
         counts.after += 1
     elif stood is When.EDITED and not is_own(comment.body):
@@ -95,5 +105,4 @@ def _in_words(counts: _Counts) -> tuple[str, ...]:
         (counts.after, "comment", "written after the command"),
         (counts.edited, "comment", "edited after the command"),
         (counts.own, "comment", "of this bot's own"),
-        (counts.old, "comment", f"older than the newest {COMMENTS_BUDGET} characters of the thread"),
     )

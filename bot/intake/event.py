@@ -36,8 +36,9 @@ class Head:
 class Subject:
     """The issue or pull request that an event is about. `author` is `None` for a deleted account.
 
-    `head` is `None` for an issue, and under a pull request where the payload does not hold it, which is so of a
-    comment in its conversation. `updated_at` is the last change before the event.
+    `comments` is how many there were, 0 where the payload does not say. `head` is `None` for an issue, and under a
+    pull request where the payload does not hold it, which is so of a comment in its conversation. `updated_at` is
+    the last change before the event.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Subject:
     is_pull_request: bool = False
     locked: bool = False
     draft: bool = False
+    comments: int = 0
     head: Head | None = None
 
 
@@ -274,6 +276,7 @@ def _subject(fields: Fields, parent: str) -> Subject:
         is_pull_request=parent == "pull_request" or fields.has(f"{parent}.pull_request"),
         locked=fields.truth(f"{parent}.locked", default=False),
         draft=fields.truth(f"{parent}.draft", default=False),
+        comments=fields.count(f"{parent}.comments"),
         head=_head(fields, parent) if parent == "pull_request" else None,
     )
 

@@ -86,6 +86,10 @@ class Fields:
             raise self._wrong(path, value, "a positive whole number")
         return value
 
+    def count(self, path: str) -> int:
+        """A number that may be none at all; 0 where the payload does not say."""
+        return self.number(path, default=0) if self._find(path) != 0 else 0
+
     def number_in_text(self, path: str) -> int:
         """A number that may be written as text, as a workflow's inputs are; 0 where there is none."""
         value = self._find(path)

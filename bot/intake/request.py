@@ -220,7 +220,7 @@ def instruction_of(command: Command, asked: Asked) -> str:
 
 
 def _thread(asked: Asked, subject: Subject, reader: ThreadReader) -> Thread:
-    return build_thread(subject, asked.trigger, reader.comments(asked.repository.name, asked.number))
+    return build_thread(subject, asked.trigger, reader.newest_comments(asked.repository.name, asked.number))
 
 
 def _on_pull(request: Request, asked: Asked, found: PullAsked, reader: PullReader) -> Request:

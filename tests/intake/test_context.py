@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ def _thread(folder: Path, comments: list[CommentData], **changes: Any) -> Thread
     event = read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
     assert isinstance(event, CommentEvent)
     trigger = Trigger(event.name, event.id, event.url, event.created_at)
-    return build_thread(event.subject, trigger, comments)
+    return build_thread(event.subject, trigger, reversed(comments))
 
 
 def test_comments_before_the_trigger_are_kept_in_order(tmp_path: Path) -> None:
@@ -68,10 +69,30 @@ def test_a_quoted_mark_does_not_hide_a_persons_comment(tmp_path: Path) -> None:
 
 
 def test_the_newest_comments_are_kept_within_the_budget(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(number, "x" * 1000) for number in range(1, 101)])
+    comments = [comment(number, "x" * 1000) for number in range(1, 101)]
+    thread = _thread(tmp_path, [*comments, comment(5000, "/agent fix it", AT)], issue__comments=101)
     assert [one.id for one in thread.comments] == list(range(61, 101))
     assert sum(len(one.body) for one in thread.comments) == COMMENTS_BUDGET
     assert thread.left_out == ("60 comments older than the newest 40000 characters of the thread",)
+
+
+def test_where_the_payload_counts_no_comments_the_older_ones_are_said_all_the_same(tmp_path: Path) -> None:
+    thread = _thread(tmp_path, [comment(number, "x" * 1000) for number in range(1, 101)])
+    assert thread.left_out == ("all comments older than the newest 40000 characters of the thread",)
+
+
+def test_what_there_is_no_room_for_is_not_read(tmp_path: Path) -> None:
+    read: list[int] = []
+
+    def newest_first() -> Iterator[CommentData]:
+        for number in range(1000, 0, -1):
+            read.append(number)
+            yield comment(number, "x" * 1000)
+
+    event = read_event("issue_comment", write_payload(tmp_path, comment_payload()))
+    assert isinstance(event, CommentEvent)
+    build_thread(event.subject, Trigger(event.name, event.id, event.url, event.created_at), newest_first())
+    assert len(read) == COMMENTS_BUDGET // 1000 + 1
 
 
 def test_a_long_comment_loses_its_middle_and_says_so(tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ class Threads:
         self.asked.append(f"permission {repository} {login}")
         return self.permission_answer
 
-    def comments(self, repository: str, number: int) -> Iterator[CommentData]:
+    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
         self.asked.append(f"comments {repository} {number}")
-        yield from self.thread
+        yield from reversed(self.thread)
 
     def issue(self, repository: str, number: int) -> IssueData:
         self.asked.append(f"issue {repository} {number}")
