@@ -8,10 +8,13 @@ import subprocess
 
 import pytest
 
+from tests.support.act import ACT
+
 _REASONS = {
     "bubblewrap": "bubblewrap does not work here (install it: apt-get install bubblewrap)",
     "node": "Node.js and npm are not here (install them: apt-get install nodejs npm)",
     "chromium": "no Chromium here (install it: apt-get install chromium)",
+    "act": "nektos/act is not here (`make extras` builds it, with Go)",
 }
 
 
@@ -27,6 +30,7 @@ def _missing() -> dict[str, str]:
     have = {
         "bubblewrap": _bubblewrap_works(),
         "node": bool(shutil.which("node") and shutil.which("npm")),
+        "act": ACT.exists(),
         "chromium": bool(shutil.which("chromium") or shutil.which("chromium-browser")),
     }
     return {marker: _REASONS[marker] for marker, present in have.items() if not present}

@@ -1,14 +1,15 @@
-"""Install what a run needs into a venv: from the lock, hashes checked, wheels only. Standard library only.
+"""Install what a run needs into a venv without pip: from the lock, hashes checked, wheels only. Standard library only.
 
 Usage: install.py VENV
 
-uv comes first, by pip, from its own lines of the lock; it then installs the packages that pyproject.toml asks
-for, held to the lock's versions and hashes, without those that only development needs. The program itself runs
-from the action's own folder, so nothing is built.
+uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
+asks for, held to the lock's versions and hashes, without those that only development needs. The program itself runs
+from the action's own folder, so nothing is built. uv is not kept.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -36,25 +37,68 @@ def pinned(block: str) -> str:
     return block.split("\\")[0].strip()
 
 
+def install_uv(block: str, folder: Path) -> Path:
+    """The program uv in `folder`, with the hash that the lock has for it."""
+    asked = folder / "uv.txt"
+    asked.write_text(block)
+    python = sys.executable
+    if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode:
+        # A Python without pip, as Debian has it: one of the standard library's own, for this once.
+        venv.create(folder / "pip", with_pip=True)
+        python = folder / "pip" / "bin" / "python"
+    os.environ["PIP_ROOT_USER_ACTION"] = "ignore"  # it warns of what --target does not do
+    run(
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-compile",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--target",
+        folder / "uv",
+        "-r",
+        asked,
+    )
+    return folder / "uv" / "bin" / "uv"
+
+
 def main(target: Path) -> None:
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
         sys.exit(f"slash-agent needs Python 3.11 to 3.14; this runner's python3 is {sys.version.split()[0]}")
     lock = ROOT / "requirements.lock"
     packages = blocks(lock.read_text())
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    venv.create(target, with_pip=True, clear=True)
+    roots = [pinned(packages[canonical(requirement)]) for requirement in asked]
     python = target / "bin" / "python"
-    with tempfile.TemporaryDirectory() as folder:
-        first = Path(folder) / "uv.txt"
-        first.write_text(packages["uv"])
-        run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes",
-            "--only-binary", ":all:", "-r", first)
-        roots = [pinned(packages[canonical(requirement)]) for requirement in asked]
-        run(target / "bin" / "uv", "pip", "install", "--quiet", "--python", python, "--require-hashes",
-            "--only-binary", ":all:", "--compile-bytecode", "-c", lock, *roots)
+    with tempfile.TemporaryDirectory(prefix="slash-agent-install-") as folder:
+        uv = install_uv(packages["uv"], Path(folder))
+        run(uv, "venv", "--quiet", "--clear", "--no-project", "--python", sys.executable, target)
+        run(
+            uv,
+            "pip",
+            "install",
+            "--quiet",
+            "--no-config",
+            "--python",
+            python,
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "--compile-bytecode",
+            "-c",
+            lock,
+            *roots,
+        )
     site = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.strip()
     Path(site, "slash_agent.pth").write_text(f"{ROOT}\n")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
+from bot.publish.bundle import OUTCOME
 from bot.run.salvage import newest_run, salvage
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
@@ -18,6 +19,11 @@ EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-a
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the run's own folder")
     parser.add_argument("--newest", action="store_true", help="take the last run of this machine")
+    parser.add_argument(
+        "--if-any",
+        action="store_true",
+        help="do nothing where there is no run, or where its bundle is there already",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -30,9 +36,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     if (arguments.folder is None) != arguments.newest:
         raise UsageError("Say which run: give its folder, or --newest.")
-    root = newest_run(os.environ) if arguments.newest else arguments.folder
-    salvaged = salvage(root, os.environ, Path(arguments.out) if arguments.out else None)
     actions = Actions(os.environ, sys.stdout)
+    out = Path(arguments.out) if arguments.out else None
+    if arguments.if_any and out and (out / OUTCOME).is_file():
+        actions.print(f"bundle   {out} (the run made it itself)")
+        actions.set_output("bundle", str(out))
+        return ExitCode.DONE
+    try:
+        root = newest_run(os.environ) if arguments.newest else arguments.folder
+    except UsageError as error:
+        if not arguments.if_any:
+            raise
+        actions.print(str(error))
+        return ExitCode.DONE
+    salvaged = salvage(root, os.environ, out)
     say_outcome(salvaged.outcome, actions.print)
     actions.print(f"bundle   {salvaged.bundle}")
     actions.set_output("bundle", str(salvaged.bundle))

@@ -15,6 +15,7 @@ from tests.support.runner import ACTION, ROOT, WORKFLOW
 
 BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FIRST = ROOT / ".github" / "action" / "first.py"
 DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 
 
@@ -22,6 +23,14 @@ def test_the_workflows_are_clean_to_actionlint() -> None:
     done = subprocess.run(
         [BIN / "actionlint", *WORKFLOWS], cwd=ROOT, capture_output=True, text=True, check=False
     )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_workflow_to_copy_is_clean_to_actionlint(tmp_path: Path) -> None:
+    [shown] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "action.md").read_text(), re.DOTALL)
+    copy = tmp_path / "agent.yml"
+    copy.write_text(shown)
+    done = subprocess.run([BIN / "actionlint", copy], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
@@ -48,9 +57,8 @@ def test_each_output_is_set_by_the_program_and_documented(name: str) -> None:
     for step, output in sources:
         [described] = [one for one in DESCRIBED["runs"]["steps"] if one.get("id") == step]
         verb = re.search(r"-m bot ([a-z]+)", described["run"])
-        assert verb
-        said = (ROOT / "bot" / "commands" / f"{verb.group(1)}.py").read_text()
-        assert f'"{output}"' in said, f"`{verb.group(1)}` never sets {output}"
+        program = ROOT / "bot" / "commands" / f"{verb.group(1)}.py" if verb else FIRST
+        assert f'"{output}"' in program.read_text(), f"`{program.name}` never sets {output}"
     assert f"`{name}`" in (ROOT / "docs" / "action.md").read_text()
 
 
@@ -68,7 +76,8 @@ def test_no_script_holds_an_expression() -> None:
 
 
 def test_every_action_of_others_is_pinned_to_a_commit() -> None:
-    used = re.findall(r"uses: (\S+)", "".join(file.read_text() for file in (ACTION, *WORKFLOWS)))
+    text = "\n".join(file.read_text() for file in (ACTION, *WORKFLOWS))
+    used = re.findall(r"^ +(?:- )?uses: (\S+)", text, re.MULTILINE)
     others = [one for one in used if not one.startswith("./")]
     assert others
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one) for one in others)
@@ -76,11 +85,39 @@ def test_every_action_of_others_is_pinned_to_a_commit() -> None:
 
 def test_the_job_that_runs_the_agent_has_no_token_that_can_push() -> None:
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
-    assert jobs["run"]["permissions"] == {"contents": "read", "issues": "write"}
+    assert {what for what, how in jobs["run"]["permissions"].items() if how == "write"} == {"issues"}
     assert "secrets." not in yaml.safe_dump(jobs["publish"])
 
 
-def test_the_sandbox_is_set_up_before_any_secret_is_in_a_steps_environment() -> None:
+def test_the_page_has_each_jobs_permissions() -> None:
+    page = (ROOT / "docs" / "action.md").read_text()
+    said = re.findall(r"^\| `([\w-]+\.yml)` \| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE)
+    asked = []
+    for workflow in WORKFLOWS:
+        described = yaml.safe_load(workflow.read_text())
+        for name, job in described["jobs"].items():
+            given = job.get("permissions", described["permissions"])
+            asked.append((workflow.name, name, ", ".join(f"`{what}: {how}`" for what, how in given.items())))
+    assert sorted(said) == sorted(asked)
+
+
+def test_only_the_job_that_stops_runs_may_cancel_them() -> None:
+    may = [
+        (workflow.name, name)
+        for workflow in WORKFLOWS
+        for name, job in yaml.safe_load(workflow.read_text())["jobs"].items()
+        if job.get("permissions", {}).get("actions") == "write"
+    ]
+    assert may == [("agent.yml", "instant")]
+
+
+def test_nothing_is_installed_with_a_secret_in_the_environment_and_no_key_is_there_before_the_sandbox() -> (
+    None
+):
     steps = DESCRIBED["runs"]["steps"]
-    first = next(index for index, step in enumerate(steps) if "api-key" in str(step) or "token" in str(step))
-    assert [step["name"] for step in steps[:first]] == ["Install the sandbox", "Install Slash Agent"]
+    secret = {
+        step["name"]: re.findall(r"inputs\.(\S*(?:api-key|token|private-key))", str(step)) for step in steps
+    }
+    before = list(secret)[: list(secret).index("Run the agent")]
+    assert before == ["Look at the event and at who asks", "Install the sandbox", "Install Slash Agent"]
+    assert [secret[name] for name in before] == [["github-token"], [], []]

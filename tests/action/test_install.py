@@ -31,16 +31,35 @@ def test_the_vendors_packages_are_there_and_what_only_development_needs_is_not(i
 def test_everything_installed_is_in_the_lock_at_its_version(installed: Path) -> None:
     lock = (ROOT / "requirements.lock").read_text().lower().replace("_", "-")
     listed = subprocess.run(
-        [installed / "bin" / "python", "-m", "pip", "list", "--format", "freeze", "--disable-pip-version-check"],
+        [
+            installed / "bin" / "python", "-c",
+            "from importlib.metadata import distributions as d; [print(f'{x.name}=={x.version}') for x in d()]",
+        ],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    packages = [
-        line
-        for line in listed.lower().replace("_", "-").split()
-        if line.split("==")[0] not in ("pip", "setuptools")
-    ]
+    packages = listed.lower().replace("_", "-").split()
     assert len(packages) > 10
     assert [line for line in packages if line not in lock] == []
+
+
+def test_there_is_nothing_in_the_venv_that_installs(installed: Path) -> None:
+    assert not {"pip", "pip3", "uv", "easy_install"} & {path.name for path in (installed / "bin").iterdir()}
+    done = subprocess.run([installed / "bin" / "python", "-m", "pip"], capture_output=True, check=False)
+    assert b"No module named pip" in done.stderr
+
+
+def test_a_python_without_pip_installs_too(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    script = ROOT / ".github" / "action" / "install.py"
+    subprocess.run([bare / "bin" / "python", script, tmp_path / "venv"], check=True)
+    done = subprocess.run(
+        [tmp_path / "venv" / "bin" / "python", "-P", "-m", "bot", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"slash-agent {__version__}\n"
 
 
 @pytest.mark.parametrize("package", ["uv", "pyyaml"])

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from bot.forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.runner import ROOT, Runner
+from tests.support.runner import ROOT, Job, Runner
 from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -35,13 +35,19 @@ def runner(stage: Stage, installed: Path) -> Callable[[ModelServer], Runner]:
 Make = Callable[[ModelServer], Runner]
 
 
+def results(jobs: Mapping[str, Job]) -> dict[str, str]:
+    return {name: job.result for name, job in jobs.items()}
+
+
+def logs(jobs: Mapping[str, Job]) -> list[str]:
+    return [job.log for job in jobs.values()]
+
+
 def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, runner: Make) -> None:
     with ModelServer(mending()) as server:
         jobs = runner(server).workflow(stage.sample.event)
         assert server.requests[0].headers["x-api-key"] == KEY
-    assert {name: job.result for name, job in jobs.items()} == {"run": "success", "publish": "success"}, [
-        job.log for job in jobs.values()
-    ]
+    assert results(jobs) == {"instant": "skipped", "run": "success", "publish": "success"}, logs(jobs)
     [pull] = stage.pulls()
     assert pull["draft"]
     assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
@@ -56,7 +62,7 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
     ]
     with ModelServer(mending()) as server:
         jobs = runner(server).workflow(stage.sample.event, shown)
-    assert [job.result for job in jobs.values()] == ["success"], [job.log for job in jobs.values()]
+    assert results(jobs) == {"agent": "success"}, logs(jobs)
     assert len(stage.pulls()) == 1
 
 
@@ -95,9 +101,9 @@ def test_an_outsider_ends_the_run_job_and_nothing_is_published(stage: Stage, run
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask("/agent fix this", REPORTER))
         assert server.requests == []
-    assert {name: job.result for name, job in jobs.items()} == {"run": "failure", "publish": "skipped"}
+    assert results(jobs) == {"instant": "skipped", "run": "success", "publish": "skipped"}
     assert len(stage.bot_comments()) == 1
-    assert "no run to salvage" not in jobs["run"].log
+    assert jobs["run"].log.count("\n") == 1
 
 
 @pytest.mark.parametrize(("login", "body"), [("helper[bot]", "/agent fix this"), (MAINTAINER, "Thank you!")])
@@ -109,6 +115,24 @@ def test_comments_of_bots_and_without_a_command_cost_no_job(
         jobs = runner(server).workflow(stage.ask(body, login))
     assert {job.result for job in jobs.values()} == {"skipped"}
     assert stage.asked_by_bot() == []
+
+
+@pytest.mark.parametrize("body", ["/agent stop", "/agent status of what", "/agent help"])
+def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: str) -> None:
+    with ModelServer([DONE]) as server:
+        jobs = runner(server).workflow(stage.ask(body, REPORTER))
+    assert jobs["instant"].result != "skipped"
+    assert (jobs["run"].result, jobs["publish"].result) == ("skipped", "skipped")
+
+
+@pytest.mark.parametrize(
+    "body", ["/agent stopwatch shows 60 s", "/agent help-text is wrong", "/agent fix stop "]
+)
+def test_words_that_only_begin_like_them_are_for_the_agent(stage: Stage, runner: Make, body: str) -> None:
+    with ModelServer([DONE]) as server:
+        jobs = runner(server).workflow(stage.ask(body, REPORTER))
+    assert jobs["instant"].result == "skipped"
+    assert jobs["run"].result != "skipped"
 
 
 def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
@@ -124,7 +148,7 @@ def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
 def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, runner: Make) -> None:
     with ModelServer([Say("Nothing to do.")]) as server:
         jobs = runner(server).workflow(stage.sample.event)
-    assert {job.result for job in jobs.values()} == {"success"}
+    assert (jobs["run"].result, jobs["publish"].result) == ("success", "success")
     assert any("Nothing to do." in body for body in stage.bot_comments())
     assert stage.pulls() == []
 
@@ -165,7 +189,7 @@ def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make) -> None:
     described = Call("describe_change", {"title": evil.splitlines()[0], "summary": evil})
     with ModelServer([write, described, Say(evil)]) as server:
         jobs = runner(server).workflow(event)
-    assert {job.result for job in jobs.values()} == {"success"}, [job.log for job in jobs.values()]
+    assert (jobs["run"].result, jobs["publish"].result) == ("success", "success"), logs(jobs)
     assert not mark.exists()
     assert re.fullmatch(r"agent/issue-\d+-[a-z0-9-]+", stage.pulls()[0]["head"]["ref"])
     assert not [

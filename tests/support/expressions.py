@@ -32,7 +32,12 @@ def holds(condition: str | None, context: Context, *, failed: bool) -> bool:
     text = (condition or "success()").strip()
     whole = _TEMPLATE.fullmatch(text)
     text = whole.group(1) if whole else text
-    functions = {"always": lambda: True, "success": lambda: not failed, "failure": lambda: failed}
+    functions = {
+        "always": lambda: True,
+        "success": lambda: not failed,
+        "failure": lambda: failed,
+        "cancelled": lambda: False,
+    }
     if not _STATUS.search(text):
         text = f"success() && ({text})"
     return bool(evaluate(text, context, functions))
@@ -54,7 +59,15 @@ def _format(text: str, *values: object) -> str:
     return text.format(*map(as_text, values))
 
 
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"contains": _contains, "format": _format}
+def _starts_with(text: object, start: object) -> bool:
+    return as_text(text).lower().startswith(as_text(start).lower())
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "contains": _contains,
+    "format": _format,
+    "startsWith": _starts_with,
+}
 
 
 class _Reader:

@@ -19,7 +19,8 @@ from tests.support.stage import Stage
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "action.yml"
-WORKFLOW = ROOT / ".github" / "workflows" / "agent.yml"
+WORKFLOWS = ROOT / ".github" / "workflows"
+WORKFLOW = WORKFLOWS / "agent.yml"
 
 _OUTPUT = re.compile(r"([\w-]+)<<(\S+)\n(.*?)\n\2\n", re.DOTALL)
 
@@ -53,37 +54,40 @@ class Runner:
     secrets: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def workflow(self, event: Mapping[str, Any], text: str = "") -> dict[str, Job]:
-        """Every job of a workflow, our own without `text`, in order."""
+    def workflow(
+        self, event: Mapping[str, Any], text: str = "", name: str = "issue_comment"
+    ) -> dict[str, Job]:
+        """Every job of a workflow, our own without `text`, in order, for the event `name`."""
         described = yaml.safe_load(text or WORKFLOW.read_text())
         jobs: dict[str, Job] = {}
         artifacts: dict[str, Path] = {}
-        for name, job in described["jobs"].items():
-            job.setdefault("permissions", described.get("permissions"))
+        for id, job in described["jobs"].items():
+            job.setdefault("permissions", described.get("permissions") or {})
             needed = job.get("needs", [])
             needs = {one: jobs[one] for one in ([needed] if isinstance(needed, str) else needed)}
-            jobs[name] = self._job(name, job, event, needs, artifacts)
+            jobs[id] = self._job(id, job, event, needs, artifacts, name)
         return jobs
 
-    def action(self, event: Mapping[str, Any], token: str, name: str = "job", **inputs: str) -> Job:
-        """The action alone, as one step of a job. `inputs` with underscores."""
-        machine = _Machine(self, event, token, self.stage.folder / f"runner-{name}")
+    def action(self, event: Mapping[str, Any], token: str, name: str = "issue_comment", **inputs: str) -> Job:
+        """The action alone, as one step of a job, for the event `name`. `inputs` with underscores."""
+        machine = _Machine(self, event, token, self.stage.folder / "runner-job", name)
         given = {key.replace("_", "-"): value for key, value in inputs.items()}
         return machine.composite(given, {})
 
     def _job(
-        self, name: str, job: Mapping[str, Any], event: Mapping[str, Any], needs: Mapping[str, Job],
-        artifacts: dict[str, Path],
+        self, id: str, job: Mapping[str, Any], event: Mapping[str, Any], needs: Mapping[str, Job],
+        artifacts: dict[str, Path], name: str,
     ) -> Job:  # fmt: skip
         context: dict[str, Any] = {
             "needs": {one: {"outputs": done.outputs, "result": done.result} for one, done in needs.items()},
-            "github": {"event": event},
+            "github": {"event": event, "event_name": name, "repository": self.stage.repo},
+            "inputs": {},
+            "job": {"workflow_repository": self.stage.repo},
         }
         if not holds(job.get("if"), context, failed=any(done.result != "success" for done in needs.values())):
             return Job("skipped", {}, {})
-        permissions = {key.replace("-", "_"): value for key, value in job["permissions"].items()}
-        token = self.stage.forge.token(permissions=permissions, repo=self.stage.repo)
-        machine = _Machine(self, event, token, self.stage.folder / f"runner-{name}")
+        token = self.stage.forge.token(permissions=permissions_of(job), repo=self.stage.repo)
+        machine = _Machine(self, event, token, self.stage.folder / f"runner-{id}", name)
         context |= {"secrets": dict(self.secrets), "runner": machine.facts, "steps": {}}
         context["github"]["token"] = token
         steps: dict[str, Step] = {}
@@ -102,11 +106,17 @@ class Runner:
         return Job("failure" if failed else "success", outputs, steps)
 
 
+def permissions_of(job: Mapping[str, Any]) -> dict[str, str]:
+    """What a job's token may do, as the forge names it."""
+    return {key.replace("-", "_"): value for key, value in job["permissions"].items()}
+
+
 class _Machine:
     """One fresh virtual machine."""
 
-    def __init__(self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path) -> None:
+    def __init__(self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path, name: str) -> None:
         self._runner = runner
+        self._name = name
         self._token = token
         self._event = event
         self.temp = folder / "_temp"
@@ -135,7 +145,7 @@ class _Machine:
     def composite(self, given: Mapping[str, str], outer: Mapping[str, Any]) -> Job:
         """The steps of `action.yml`."""
         described = yaml.safe_load(ACTION.read_text())
-        github = {"token": self._token, "event": self._event}
+        github = {**outer.get("github", {}), "token": self._token, "event": self._event}
         context: dict[str, Any] = {**outer, "github": github, "runner": self.facts, "steps": {}}
         unknown = set(given) - set(described["inputs"])
         assert not unknown, f"the action has no input {unknown}"
@@ -147,12 +157,12 @@ class _Machine:
         failed = False
         for number, step in enumerate(described["runs"]["steps"]):
             name = step.get("id", f"step-{number}")
-            if name == "install":
-                steps[name] = Step("success")
-            elif holds(step.get("if"), context, failed=failed):
-                steps[name] = self._script(step, context)
-            else:
+            if not holds(step.get("if"), context, failed=failed):
                 steps[name] = Step("skipped")
+            elif name == "install":
+                steps[name] = Step("success")
+            else:
+                steps[name] = self._script(step, context)
             failed = failed or steps[name].outcome == "failure"
             context["steps"] = {
                 key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
@@ -193,7 +203,7 @@ class _Machine:
             "CI": "true",
             "GITHUB_ACTIONS": "true",
             "GITHUB_ACTION_PATH": str(ROOT),
-            "GITHUB_EVENT_NAME": "issue_comment",
+            "GITHUB_EVENT_NAME": self._name,
             "GITHUB_EVENT_PATH": str(self._event_file),
             "GITHUB_RUN_ID": "4711",
             "GITHUB_STEP_SUMMARY": str(self.temp / "summary"),

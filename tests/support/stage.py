@@ -166,10 +166,10 @@ class Stage:
         return [f"{e.method} {e.path}" for e in self.forge.requests if e.login.endswith("[bot]")]
 
     def writes(self) -> list[str]:
-        """Those of them that write. Git fetches with a POST."""
-        asked = self.asked_by_bot()
+        """Those of them that write. Git fetches with a POST, and GraphQL is only asked."""
+        reads = ("/git-upload-pack", "/graphql")
         return [
-            line for line in asked if not line.startswith("GET ") and not line.endswith("/git-upload-pack")
+            line for line in self.asked_by_bot() if not line.startswith("GET ") and not line.endswith(reads)
         ]
 
     def outcome(self) -> Any:

@@ -1,0 +1,71 @@
+"""The shipped workflows, executed by act: jobs, conditions, outputs, artifacts and the action's own steps.
+
+What each step does is tested in `test_workflow.py`, which is faster. Here it is whether a runner that is not ours
+reads the workflows as we mean them. The scenario of a maintenance matrix belongs here too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.forge.bundled import REPORTER
+from tests.support.act import Act, Ran
+from tests.support.fix_script import DONE, EDITS, VIEW, mending
+from tests.support.model_script import Asked, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import Stage
+
+pytestmark = [pytest.mark.act, pytest.mark.bubblewrap, pytest.mark.node]
+
+KEY = "sk-canary-7be2"
+
+
+def act(stage: Stage, server: ModelServer, venv: Path | None = None) -> Act:
+    return Act(stage, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}, venv)
+
+
+def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
+    """Nothing is left out here: both jobs install the program from the package index."""
+    with ModelServer(mending()) as server:
+        ran = act(stage, server).run("agent.yml", stage.sample.event)
+        assert server.requests[0].headers["x-api-key"] == KEY
+    assert ran.jobs == {"run": "success", "publish": "success"}, ran.log
+    assert ran.artifacts == {"slash-agent-bundle"}
+    [pull] = stage.pulls()
+    assert pull["draft"]
+    assert any(f"pull request #{pull['number']}" in body for body in stage.bot_comments())
+    assert KEY not in ran.log
+
+
+def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage, installed: Path) -> None:
+    with ModelServer([DONE]) as server:
+        ran = act(stage, server, installed).run("agent.yml", stage.ask("/agent fix this", REPORTER))
+        assert server.requests == []
+    assert ran.jobs == {"run": "success"}, ran.log
+    assert "Install Slash Agent" not in steps(ran)
+    assert ran.artifacts == set()
+    assert len(stage.bot_comments()) == 1
+    assert stage.pulls() == []
+
+
+def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> None:
+    runner: list[Act] = []
+    steps: list[Step] = [VIEW, Turn(EDITS)]
+
+    def script(asked: Asked) -> Step:
+        if asked.number < len(steps):
+            return steps[asked.number]
+        runner[0].cancel()
+        return Turn((Say("Nobody reads this."),), delay=5)
+
+    with ModelServer(script) as server:
+        runner.append(act(stage, server, installed))
+        ran = runner[0].run("agent.yml", stage.sample.event)
+    assert ran.jobs["run"] == "failure", ran.log
+    assert ran.artifacts == {"slash-agent-bundle"}, ran.log
+
+
+def steps(ran: Ran) -> str:
+    return "\n".join(line for line in ran.log.splitlines() if "Run Main" in line)

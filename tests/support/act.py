@@ -1,0 +1,189 @@
+"""The shipped workflows executed by nektos/act on this machine: its host executor, without Docker.
+
+act does not enforce `permissions:`. So each job's own action step is given a token of exactly the permissions that
+the job asks for; and act does not know `queue:` yet. Nothing else of a workflow is changed. Other people's actions are
+stand-ins: artifacts go through GitHub's own client to act's artifact server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.npm import installed
+from tests.support.runner import ROOT, WORKFLOWS, permissions_of
+from tests.support.stage import Stage
+
+VERSION = (ROOT / ".ci" / "act-version").read_text().strip()
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+ACT = CACHE / "slash-agent-tests" / f"act-{VERSION}" / "act"
+ARTIFACT = ("@actions/artifact", "2.3.2")
+STAND_INS = ROOT / "tests" / "action" / "stand-ins"
+TIMEOUT = 300
+
+# What the action is made of, and what a package installer must hear of this machine.
+_SOURCE = ("action.yml", ".github", "bot", "pyproject.toml", "requirements.lock")
+_HANDED_ON = re.compile(r"PATH$|LANG$|(PIP|UV|SSL|REQUESTS)_|NODE_EXTRA|(?i:(https?|no)_proxy$)")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished workflow. `jobs` has the result of every job that was started, by its id; `artifacts` their names."""
+
+    code: int
+    jobs: dict[str, str]
+    log: str
+    artifacts: frozenset[str]
+
+
+@dataclass
+class Act:
+    """Runs workflows on a stage. `secrets` are the repository's, `variables` the runner's.
+
+    With `venv` that is where the program is installed already; without, every job installs it for real.
+    """
+
+    stage: Stage
+    secrets: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    venv: Path | None = None
+    _process: subprocess.Popen[str] | None = None
+
+    def run(self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment") -> Ran:
+        """One workflow file of ours, by its name, for one event."""
+        folder = self.stage.folder / "act"
+        shutil.rmtree(folder, ignore_errors=True)
+        _copy_source(folder / "source")
+        if self.venv is not None:
+            installer = folder / "source" / ".github" / "action" / "install.py"
+            installer.write_text(f"import os, sys\nos.symlink({str(self.venv)!r}, sys.argv[1])\n")
+        text = (WORKFLOWS / workflow).read_text()
+        given, tokens = self._with_tokens(text)
+        file = folder / workflow
+        file.write_text(given)
+        command = [
+            str(ACT), name,
+            "--directory", str(folder / "source"),
+            "--workflows", str(file),
+            "--eventpath", str(self.stage.event_file(event, "act-event.json")),
+            "--platform", "ubuntu-24.04=-self-hosted",
+            "--json", "--no-cache-server", "--rm",
+            "--action-cache-path", str(folder / "cache"),
+            "--artifact-server-path", str(folder / "artifacts"),
+            "--artifact-server-addr", "127.0.0.1",
+            "--artifact-server-port", str(_free_port()),
+        ]  # fmt: skip
+        for key, value in {**self.secrets, **tokens, "GITHUB_TOKEN": "of-no-use"}.items():
+            command += ["--secret", f"{key}={value}"]
+        for key, value in self._runner(folder).items():
+            command += ["--env", f"{key}={value}"]
+        for action, stand_in in _of_others(text).items():
+            command += ["--local-repository", f"{action}={stand_in}"]
+        return self._execute(command, folder)
+
+    def cancel(self) -> None:
+        """Cancel the run that is under way, as a person does from its page. act kills the step that is running."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+
+    def _execute(self, command: list[str], folder: Path) -> Ran:
+        home = folder / "home"
+        home.mkdir()
+        environment = {key: value for key, value in os.environ.items() if _HANDED_ON.match(key)}
+        caches = {"UV_CACHE_DIR": str(CACHE / "uv"), "PIP_CACHE_DIR": str(CACHE / "pip")}
+        self._process = process = subprocess.Popen(
+            command, cwd=folder, text=True, start_new_session=True,
+            env={**caches, **environment, "HOME": str(home), "ACT_TEST_SOURCE": str(folder / "source")},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        limit = threading.Timer(TIMEOUT, process.kill)
+        limit.start()
+        try:
+            assert process.stdout is not None
+            lines = [_read(line) for line in process.stdout]
+            code = process.wait()
+        finally:
+            limit.cancel()
+        return Ran(
+            code,
+            {line["jobID"]: line["jobResult"] for line in lines if "jobResult" in line},
+            "\n".join(f"[{line.get('jobID', '')}] {line['msg']}" for line in lines),
+            frozenset(path.stem for path in (folder / "artifacts").rglob("*.zip")),
+        )
+
+    def _with_tokens(self, text: str) -> tuple[str, dict[str, str]]:
+        """The workflow, with a token for each step that uses the action."""
+        described = yaml.safe_load(text)
+        tokens: dict[str, str] = {}
+        lines: list[str] = []
+        job, ours = "", False
+        text = re.sub(r"^ +queue: max.*\n", "", text, flags=re.MULTILINE)
+        for line in text.splitlines():
+            lines.append(line)
+            if found := re.fullmatch(r"  ([\w-]+):", line):
+                job = found.group(1)
+            if found := re.match(r" +(?:- )?uses: (\S+)", line):
+                ours = found.group(1) == "./"
+            if ours and (found := re.fullmatch(r"( +)with:", line)):
+                secret = f"TOKEN_{job.upper().replace('-', '_')}"
+                asked = permissions_of(described["jobs"][job])
+                tokens[secret] = self.stage.forge.token(permissions=asked, repo=self.stage.repo)
+                lines.append(f"{found.group(1)}  github-token: ${{{{ secrets.{secret} }}}}")
+                ours = False
+        assert len(lines) == len(text.splitlines()) + text.count("uses: ./")
+        return "\n".join(lines) + "\n", tokens
+
+    def _runner(self, folder: Path) -> dict[str, str]:
+        toolkit = installed(*ARTIFACT) / "lib" / "artifact.js"
+        return {
+            "GITHUB_API_URL": self.stage.forge.api_url,
+            "GITHUB_SERVER_URL": self.stage.forge.url,
+            "GITHUB_REPOSITORY": self.stage.repo,
+            "GITHUB_REPOSITORY_OWNER": self.stage.repo.partition("/")[0],
+            "GITHUB_RUN_ID": "4711",
+            "GITHUB_REF": "refs/heads/main",
+            "SHA_REF": self.stage.branches()["main"],
+            "ACT_TEST_ARTIFACT": str(toolkit),
+            **self.variables,
+        }
+
+
+def _copy_source(target: Path) -> None:
+    target.mkdir(parents=True)
+    for name in _SOURCE:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, target / name)
+
+
+def _of_others(text: str) -> dict[str, Path]:
+    """Each action of other people's that a workflow uses, with what stands in for it."""
+    used = set(re.findall(r"uses: (actions/[\w-]+@[0-9a-f]{40})", text))
+    return {action: STAND_INS / action.partition("@")[0].removeprefix("actions/") for action in used}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _read(line: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) and "msg" in found else {"msg": line.rstrip("\n")}
