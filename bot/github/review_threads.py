@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from bot.contracts.comments import Comment
@@ -13,31 +14,23 @@ from bot.github.graphql import GraphQL
 from bot.github.reviews import Reviews
 from bot.github.values import ReviewCommentData
 
-_COMMENTS = """
-  pageInfo { hasNextPage endCursor }
-  nodes { fullDatabaseId author { __typename login } body createdAt updatedAt diffHunk }
-"""
-_THREADS = f"""
-query($owner: String!, $name: String!, $number: Int!, $after: String) {{
-  repository(owner: $owner, name: $name) {{
-    pullRequest(number: $number) {{
-      reviewThreads(first: 50, after: $after) {{
-        pageInfo {{ hasNextPage endCursor }}
-        nodes {{
-          id isResolved isOutdated path line startLine diffSide subjectType
-          comments(first: 100) {{ {_COMMENTS} }}
-        }}
-      }}
-    }}
-  }}
-}}
-"""
-_MORE_COMMENTS = f"""
-query($thread: ID!, $after: String) {{
-  node(id: $thread) {{
-    ... on PullRequestReviewThread {{ comments(first: 100, after: $after) {{ {_COMMENTS} }} }}
-  }}
-}}
+_THREADS = """
+query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      reviewThreads(first: 50, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          isResolved isOutdated path line startLine diffSide subjectType
+          comments(first: 100) {
+            pageInfo { hasNextPage }
+            nodes { fullDatabaseId author { __typename login } body createdAt updatedAt diffHunk }
+          }
+        }
+      }
+    }
+  }
+}
 """
 
 
@@ -64,31 +57,19 @@ class ReviewThreads(Reviews, GraphQL):
     def _asked_by_graphql(self, repository: str, number: int) -> list[ReviewThread]:
         owner, _, name = repository.partition("/")
         doing = f"reading the review threads of pull request {number} of {repository}"
-        threads: list[ReviewThread] = []
-        after: str | None = None
-        while True:
-            variables = {"owner": owner, "name": name, "number": number, "after": after}
-            data = self._query(doing, _THREADS, variables)
-            page = understood(doing, lambda d: d["repository"]["pullRequest"]["reviewThreads"], data)
-            for node in page["nodes"]:
-                comments = [*node["comments"]["nodes"], *self._further_comments(doing, node)]
-                thread = understood(doing, lambda n, c=comments: _thread(n, c), node)  # type: ignore[misc]  # mypy cannot type a lambda's default
-                if thread is not None:
-                    threads.append(thread)
-            after = _next(page)
-            if after is None:
-                return threads
-
-    def _further_comments(self, doing: str, node: Any) -> list[Any]:
-        """Those after the first hundred."""
-        found: list[Any] = []
-        after = _next(node["comments"])
+        nodes: list[Any] = []
+        after: str | None = ""
         while after is not None:
-            data = self._query(doing, _MORE_COMMENTS, {"thread": node["id"], "after": after})
-            page = understood(doing, lambda d: d["node"]["comments"], data)
-            found += page["nodes"]
-            after = _next(page)
-        return found
+            variables = {"owner": owner, "name": name, "number": number, "after": after or None}
+            data = self._query(doing, _THREADS, variables)
+            page, after = understood(doing, _page, data)
+            nodes += page
+        threads = understood(doing, lambda found: [_thread(node) for node in found if _comments(node)], nodes)
+        if not any(node["comments"]["pageInfo"]["hasNextPage"] for node in nodes):
+            return threads
+        # More than a hundred comments in one thread: REST has them all.
+        whole = {one.id: one.comments for one in grouped(list(self.review_comments(repository, number)))}
+        return [replace(one, comments=whole.get(one.id, one.comments)) for one in threads]
 
 
 def grouped(comments: list[ReviewCommentData]) -> list[ReviewThread]:
@@ -113,10 +94,20 @@ def _of_rest(members: list[ReviewCommentData]) -> ReviewThread:
     )
 
 
-def _thread(node: Any, comments: list[Any]) -> ReviewThread | None:
-    """`None` for a thread whose comments are all gone."""
-    if not comments:
-        return None
+def _page(data: Any) -> tuple[list[Any], str | None]:
+    """The nodes, and where the next page begins; `None` on the last one."""
+    threads = data["repository"]["pullRequest"]["reviewThreads"]
+    info = threads["pageInfo"]
+    return list(threads["nodes"]), str(info["endCursor"]) if info["hasNextPage"] else None
+
+
+def _comments(node: Any) -> list[Any]:
+    """None where all of them were deleted."""
+    return list(node["comments"]["nodes"])
+
+
+def _thread(node: Any) -> ReviewThread:
+    comments = _comments(node)
     line = int(node["line"] or 0) if node["subjectType"] != "FILE" else 0
     return ReviewThread(
         id=int(comments[0]["fullDatabaseId"]),
@@ -147,8 +138,3 @@ def _login(author: Any) -> str:
         return GHOST.login
     login = str(author["login"])
     return f"{login}[bot]" if author["__typename"] == "Bot" and not login.endswith("[bot]") else login
-
-
-def _next(page: Any) -> str | None:
-    info = page["pageInfo"]
-    return str(info["endCursor"]) if info["hasNextPage"] else None

@@ -30,12 +30,12 @@ class Runs(Downloads):
         status: str = "",
         actor: str = "",
     ) -> Iterator[WorkflowRunData]:
-        """Newest first. `workflow` is a file name or an id; `created` a day, a time or a range (`>=2026-01-02`).
+        """Newest first. `workflow` is a file or an id; `created` a day, a time or a range (`>=2026-01-02`).
 
         `status` takes a status or a conclusion, `actor` the login of whoever caused the event. GitHub names no more
         than 1,000 when it is asked for some only.
         """
-        of = f"/workflows/{quote(workflow, safe='')}" if workflow else ""
+        of = f"/workflows/{_file(workflow)}" if workflow else ""
         path = with_query(
             f"/repos/{repository}/actions{of}/runs", event=event, created=created, status=status, actor=actor
         )
@@ -70,8 +70,8 @@ class Runs(Downloads):
     def dispatch_workflow(
         self, repository: str, workflow: str, ref: str, inputs: Mapping[str, str] | None = None
     ) -> None:
-        """Start `workflow` (a file name or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
-        path = f"/repos/{repository}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+        """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
+        path = f"/repos/{repository}/actions/workflows/{_file(workflow)}/dispatches"
         body = {"ref": ref, "inputs": dict(inputs or {})}
         self._send(
             f"starting the workflow {workflow} on {ref} in {repository}",
@@ -81,6 +81,11 @@ class Runs(Downloads):
             nothing,
             safe=False,
         )
+
+
+def _file(workflow: str) -> str:
+    """GitHub takes the name of a workflow's file, without its folder."""
+    return quote(workflow.rpartition("/")[2], safe="")
 
 
 def _too_big(doing: str, limit: int) -> GitHubError:

@@ -72,15 +72,20 @@ def test_what_graphql_tells(web: Web, client: Client) -> None:
     assert len(client.github.calls) == 1
 
 
-def test_all_pages_of_threads_and_of_their_comments_are_read(web: Web, client: Client) -> None:
-    web.post(GRAPHQL, json=threads([thread(connection([node(1)], end="c1"))], end="t1"))
-    web.post(GRAPHQL, json={"data": {"node": {"comments": connection([node(2)], end="c2")}}})
-    web.post(GRAPHQL, json={"data": {"node": {"comments": connection([node(3)])}}})
+def test_all_pages_of_threads_are_read(web: Web, client: Client) -> None:
+    web.post(GRAPHQL, json=threads([thread(connection([node(1)]))], end="t1"))
     web.post(GRAPHQL, json=threads([thread(connection([node(4)]))]))
-    found = client.github.review_threads(NAME, 7)
-    assert [[one.id for one in each.comments] for each in found] == [[1, 2, 3], [4]]
-    assert [sent(web, n)["after"] for n in range(4)] == [None, "c1", "c2", "t1"]
-    assert sent(web, 1)["thread"] == "T1"
+    assert [one.id for one in client.github.review_threads(NAME, 7)] == [1, 4]
+    assert [sent(web, n)["after"] for n in range(2)] == [None, "t1"]
+
+
+def test_the_comments_of_a_long_thread_are_taken_from_rest(web: Web, client: Client) -> None:
+    nodes = [thread(connection([node(1)], end="c1"), isResolved=True), thread(connection([node(2)]))]
+    web.post(GRAPHQL, json=threads(nodes))
+    web.get(COMMENTS, json=[rest(1), rest(2), rest(3, 1)])
+    first, second = client.github.review_threads(NAME, 7)
+    assert ([one.id for one in first.comments], first.resolved) == ([1, 3], True)
+    assert [one.id for one in second.comments] == [2]
 
 
 def test_the_thread_that_holds_a_comment(web: Web, client: Client) -> None:
