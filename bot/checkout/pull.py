@@ -52,6 +52,12 @@ def fetch_ends(git: Git, url: str, token: str, head: PullHead, base_ref: str, de
     return Ends(policy_sha, _fetch_merge_base(git, url, token, head.sha, policy_sha))
 
 
+def recorded_ends(git: Git) -> Ends:
+    """The ends that were fetched into `git` by a run before; empty where it worked on no pull request."""
+    policy_sha = _sha_of(git, _POLICY)
+    return Ends(policy_sha, _sha_of(git, _MERGE_BASE) or policy_sha)
+
+
 def branch_ref(name: str) -> str:
     """The full ref of a branch. Raises `MissingRevisionError` for what git allows no branch to be called."""
     if not name or _NOT_IN_A_REF.search(name):

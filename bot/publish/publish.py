@@ -86,7 +86,7 @@ def publish(
     told = _Thread(host, outcome, links, place_of(outcome.request))
     remote = Remote(folder, git_url, token)
     try:
-        if outcome.status in _ANSWERS:
+        if _kind(bundle) in _ANSWERS:
             return Published(notes=_answer(bundle, host, told.place, links, remote, folder, say))
         if not _has_change(bundle):
             return Published(notes=told.ended())
@@ -119,7 +119,7 @@ def _answer(
 ) -> tuple[str, ...]:
     if bundle.outcome.request.pull is not None:
         check_request(bundle.outcome.request, bundle.outcome.base_sha)
-    module, name = _ANSWERS[bundle.outcome.status]
+    module, name = _ANSWERS[_kind(bundle)]
     publish_it = cast(PublishAnswer, getattr(import_module(module), name))
     return publish_it(bundle, host, place=place, links=links, remote=remote, folder=folder, say=say)
 
@@ -138,6 +138,12 @@ def _tell_carried_out(host: Host, place: Place | None, request: Request, number:
     from bot.publish.plan import tell_carried_out
 
     return tell_carried_out(host, place, request, number)
+
+
+def _kind(bundle: Bundle) -> Status:
+    """What is there to publish: a review that was cut short still has its findings."""
+    partial = bundle.outcome.status is Status.PARTIAL and bundle.review is not None
+    return Status.REVIEWED if partial else bundle.outcome.status
 
 
 def _check_repository(outcome: Outcome, repository: str) -> None:

@@ -76,6 +76,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             origin=asked.workspace,
             budget_usd=_budget(request, asked),
             resume=resume,
+            since_sha=_since(work.github, request),
             watch=turn_done,
             say=waiting,
         )
@@ -110,6 +111,15 @@ def _source(request: Request, where: GitHubEnvironment) -> Source:
         where.token,
         PullHead(pull.number, pull.head_sha) if pull else None,
     )
+
+
+def _since(github: GitHub, request: Request) -> str:
+    """The head that was reviewed last, where only what is new is to be reviewed."""
+    if request.verb is not Verb.REVIEW or request.pull is None or request.options.get("full") == "true":
+        return ""
+    from bot.publish.review_past import last_reviewed
+
+    return last_reviewed(github, request.repository, request.pull.number)
 
 
 def _gone_on_from(github: GitHub, request: Request, folder: RunFolder) -> tuple[Request, Path | None]:

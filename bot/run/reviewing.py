@@ -121,6 +121,14 @@ class Reviewing:
         return Judged(_printed(found), f"The suggestion: {tried.content}")
 
 
+def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
+    """To hear the findings of a run that died again, each tried already; `None` where its diff cannot be had."""
+    if not checkout.merge_base:
+        return None
+    found = pull_range(checkout, Source("", ""))
+    return Reviewing(found, most, lambda question, arguments, cancel: ToolOutcome("It was tried before."))
+
+
 def local_range(base_sha: str, head_sha: str, base: str, diff: bytes) -> Range:
     """Of what HEAD changes since it left `base`. Raises `UsageError` where that is nothing."""
     parsed = parse_diff(diff)

@@ -13,6 +13,7 @@ from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import LoopEnd
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
+from bot.checkout.pull import recorded_ends
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.messages import Usage
@@ -31,8 +32,9 @@ from bot.policy.decide import may_write
 from bot.run import conclude
 from bot.run.folder import RunFolder, has_begun, parent_folder
 from bot.run.job import base_policy
-from bot.run.profiles import recorded_profile
+from bot.run.profiles import REPORT_FINDING, recorded_profile
 from bot.run.results import Results
+from bot.run.reviewing import recorded_reviewing
 from bot.run.secrets import known_secrets
 from bot.run.show import write_out
 
@@ -64,7 +66,8 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     folder = RunFolder(root.resolve())
     recorded = read_journal(folder.journal)
     checkout = _checkout(folder, recorded)
-    rule = may_write(base_policy(checkout), recorded.header.request.actor.tier)
+    policy = base_policy(checkout)
+    rule = may_write(policy, recorded.header.request.actor.tier)
     judged = _judge(checkout, folder, rule, Redactor(known_secrets(environment)))
     header = recorded.header
     facts = conclude.Facts(
@@ -78,9 +81,12 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
             (*notes, *conclude.thrown_away(judged)),
             conclude.nothing_changed(checkout.git, header.base_sha),
         )
-    results = Results()
+    reviewing = None
+    if REPORT_FINDING in profile.results:
+        reviewing = recorded_reviewing(checkout, policy.review.max_findings)
+    results = Results(*((reviewing.tool,) if reviewing else ()))
     results.hear_again(recorded)
-    handed = results.handed()
+    handed = results.handed(reviewing.review("") if reviewing else None)
     outcome = conclude.outcome(
         facts, profile, _end(recorded), judged, handed, checks=_checks(recorded), denials=_denials(recorded),
         notes=notes, redactions=(),
@@ -94,7 +100,12 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
 def _checkout(folder: RunFolder, recorded: JournalFile) -> Checkout:
     for root in (folder.root / "history", folder.root):
         if (root / "trusted.git").is_dir() and (root / "tree").is_dir():
-            return Checkout(Git(root / "trusted.git"), root / "tree", recorded.header.base_sha, ())
+            git = Git(root / "trusted.git")
+            ends = recorded_ends(git)
+            return Checkout(
+                git, root / "tree", recorded.header.base_sha, (),
+                policy_sha=ends.policy_sha, merge_base=ends.merge_base,
+            )  # fmt: skip
     raise UsageError(
         f"The work tree of the run in {folder.root} is gone; its bundle, if it made one, is beside it."
     )

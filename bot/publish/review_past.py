@@ -1,0 +1,105 @@
+"""What our earlier reviews of a pull request said, so that none of it is said twice, and where the last one ended.
+
+Their marks say it, and count only where we wrote them. A thread that people resolved is one of ours like any other:
+what was said in it is not said again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from bot.findings.fingerprints import Said
+from bot.github.host import Host
+from bot.github.values import Account, ReviewCommentData, ReviewData
+from bot.publish.markers import ENDED, PROGRESS, is_ours, mark, read_mark
+from bot.publish.thread import Place, written_at
+
+REVIEW = "review"
+FINDING = "finding"
+# In the mark of a comment that says a review found nothing: the head that was looked at.
+REVIEWED = "reviewed"
+
+_HEADLINE = re.compile(r"\*\*\w+: (.*)\*\*")
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FINGERPRINT = re.compile(r"[0-9a-f]{8,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A review of ours: the request it was made for, the head it looked at, how many findings it has."""
+
+    request: str
+    head_sha: str
+    findings: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """`said` are the findings of all our reviews."""
+
+    said: tuple[Said, ...]
+    reviews: tuple[Posted, ...]
+
+    def made_for(self, request: str, head_sha: str) -> Posted | None:
+        return next((one for one in self.reviews if (one.request, one.head_sha) == (request, head_sha)), None)
+
+
+def review_mark(request: str, head_sha: str, findings: int, in_body: Iterable[str]) -> str:
+    """`in_body` are the fingerprints of what stands on no lines, and so has no mark of its own."""
+    return mark(REVIEW, request=request, head=head_sha, findings=findings, body=".".join(in_body))
+
+
+def read_past(host: Host, repository: str, number: int) -> Past:
+    me = host.me()
+    reviews = tuple(_our_reviews(host.reviews(repository, number), me))
+    said = [Said(fingerprint) for fields, _ in reviews for fingerprint in _listed(fields)]
+    said += _findings(host.review_comments(repository, number), me)
+    return Past(tuple(said), tuple(_posted(fields, one) for fields, one in reviews))
+
+
+def last_reviewed(host: Host, repository: str, number: int) -> str:
+    """The head that our last review of the pull request looked at, empty where there was none.
+
+    A review that found nothing is no review on GitHub: our comment on how that run ended says which head it saw.
+    """
+    me = host.me()
+    reviews = _our_reviews(host.reviews(repository, number), me)
+    heads = [(one.submitted_at, fields.get("head", "")) for fields, one in reviews]
+    for comment in written_at(host, Place(repository, number, "")):
+        for kind in (PROGRESS, ENDED):
+            fields = read_mark(comment.body, kind)
+            if fields and REVIEWED in fields and is_ours(comment.author, me):
+                heads.append((comment.updated_at, fields[REVIEWED]))
+    # Of the same second the one read last is the newer: reviews come before comments, each oldest first.
+    ordered = sorted((one for one in heads if _SHA.fullmatch(one[1])), key=lambda one: one[0])
+    return ordered[-1][1] if ordered else ""
+
+
+def _our_reviews(
+    reviews: Iterable[ReviewData], me: Account | None
+) -> Iterator[tuple[Mapping[str, str], ReviewData]]:
+    for review in reviews:
+        fields = read_mark(review.body, REVIEW)
+        if fields is not None and is_ours(review.author, me):
+            yield fields, review
+
+
+def _posted(fields: Mapping[str, str], review: ReviewData) -> Posted:
+    number = fields.get("findings", "")
+    findings = int(number) if number.isdecimal() and len(number) < 6 else 0
+    return Posted(fields.get("request", ""), fields.get("head", ""), findings, review.url)
+
+
+def _findings(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[Said]:
+    for comment in comments:
+        fields = read_mark(comment.body, FINDING)
+        if fields is not None and is_ours(comment.author, me):
+            headline = _HEADLINE.match(comment.body)
+            yield Said(fields.get("id", ""), fields.get("place", ""), headline.group(1) if headline else "")
+
+
+def _listed(fields: Mapping[str, str]) -> list[str]:
+    return [one for one in fields.get("body", "").split(".") if _FINGERPRINT.fullmatch(one)]
