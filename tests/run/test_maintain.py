@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -145,6 +146,102 @@ def test_actions_gets_the_matrix_as_an_output(stage: Stage) -> None:
     said = output.read_text()
     assert "count<<" in said
     assert '{"include": [{"repository": "riverbend/tidytime", "task": "links"' in said
+
+
+# -- since when
+
+
+WORKFLOW = {"GITHUB_WORKFLOW_REF": "riverbend/tidytime/.github/workflows/maintenance.yml@refs/heads/main"}
+
+
+def scheduled(stage: Stage, minutes_ago: int, conclusion: str = "success") -> int:
+    at = (datetime.now(UTC) - timedelta(minutes=minutes_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stage.forge.add_run(
+        stage.repo, workflow=".github/workflows/maintenance.yml", name="maintenance", event="schedule",
+        conclusion=conclusion, at=at,
+    )  # fmt: skip
+
+
+def due_ninety_minutes_ago(stage: Stage) -> None:
+    hour = (datetime.now(UTC) - timedelta(minutes=90)).strftime("%M %H")
+    stage.forge.commit(stage.repo, {".github/agent/links.md": TASK.format(schedule=f"{hour} * * *")})
+
+
+def token(stage: Stage) -> str:
+    permissions = {"contents": "read", "pull_requests": "read", "issues": "write", "actions": "read"}
+    return stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
+
+
+def planned_since(stage: Stage, this_run: int = 0) -> list[str]:
+    ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=token(stage), GITHUB_RUN_ID=str(this_run), **WORKFLOW)
+    assert ran.code == 0, ran.said
+    return due(ran.json)
+
+
+def test_a_task_is_due_that_was_due_after_the_last_scheduled_run(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    assert planned_since(stage) == ["links", "tidy"]
+    scheduled(stage, 60)
+    assert planned_since(stage) == ["tidy"]
+
+
+@pytest.mark.parametrize("conclusion", ["cancelled", "startup_failure"])
+def test_a_run_that_was_cancelled_or_never_began_saw_to_nothing(stage: Stage, conclusion: str) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    scheduled(stage, 60, conclusion)
+    assert planned_since(stage) == ["links", "tidy"]
+
+
+def test_the_plans_own_run_is_not_the_one_before_it(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    assert planned_since(stage, scheduled(stage, 60)) == ["links", "tidy"]
+
+
+# -- the dashboard
+
+
+def keep_dashboard(stage: Stage) -> str:
+    ran = stage.cli("maintain", "--dashboard", GITHUB_TOKEN=token(stage))
+    assert ran.code == 0, ran.said
+    return ran.err
+
+
+def dashboards(stage: Stage) -> list[Any]:
+    return [
+        issue for issue in stage.get("issues?state=all&labels=maintenance") if "pull_request" not in issue
+    ]
+
+
+def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happened(stage: Stage) -> None:
+    assert "opened" in keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    assert (issue["title"], issue["user"]["login"]) == ("Maintenance by Slash Agent", ACTIONS_BOT)
+    number = pull_of(stage, "rare")
+    assert "brought up to date" in keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    assert f"#{number} is open" in issue["body"]
+
+
+def test_a_dashboard_that_says_so_already_is_left_alone(stage: Stage) -> None:
+    for name in ("links", "tidy"):
+        stage.forge.commit(stage.repo, {f".github/agent/{name}.md": TASK.format(schedule=ONCE)})
+    keep_dashboard(stage)
+    writes = len(stage.writes())
+    assert "is up to date" in keep_dashboard(stage)
+    assert len(stage.writes()) == writes
+
+
+def test_somebody_elses_issue_with_our_mark_is_not_the_dashboard(stage: Stage) -> None:
+    keep_dashboard(stage)
+    body = marked("Mine.", mark("dashboard"))
+    number = stage.forge.create_issue(stage.repo, "mira-okafor", "Mine", body, labels=["maintenance"])
+    pull_of(stage, "rare")
+    assert "brought up to date" in keep_dashboard(stage)
+    assert stage.get(f"issues/{number}")["body"] == body
+    assert len(dashboards(stage)) == 2
 
 
 def close(stage: Stage, number: int) -> None:
