@@ -24,8 +24,6 @@ from bot.intake.pull_context import PullContext, read_pull_context
 from bot.intake.who import Stranger, identify
 
 __all__ = [
-    "BUILT",
-    "BUILT_ON_PULLS",
     "Admission",
     "Given",
     "Ignored",
@@ -39,10 +37,6 @@ THIS_PULL = "this pull request"
 THESE_LINES = "this"
 MOST_TRIES = 2
 """How often a failed run may set off a fix of one head."""
-
-# What is carried out in this version. The other verbs are known, so that nobody's `review` becomes a `fix`.
-BUILT: frozenset[Verb] = frozenset({Verb.FIX})
-BUILT_ON_PULLS: frozenset[Verb] = frozenset()
 
 INSTANT = (Verb.STOP, Verb.STATUS, Verb.HELP)
 """Answered without a model: nothing of the thread needs to be read for them."""
@@ -112,10 +106,6 @@ def _refuse(command: Command, actor: Actor, asked: Asked, admission: Admission) 
             f"this repository's policy does not give it to the tier {actor.tier}.",
             said=True,
         )
-    if command.verb not in BUILT:
-        return Refusal(
-            f"`/agent {command.verb}` is not built in this version; `/agent fix <what to do>` is.", said=True
-        )
     return None
 
 
@@ -166,9 +156,7 @@ def misplaced(command: Command, asked: Asked) -> Refusal | None:
     """Why a command means nothing where it was given, or `None`."""
     on_pull = asked.subject is not None and asked.subject.is_pull_request
     reason = ""
-    if on_pull and command.verb not in (*BUILT_ON_PULLS, *INSTANT):
-        reason = "`/agent` under a pull request is not built in this version; under an issue it is."
-    elif on_pull and "base" in command.options:
+    if on_pull and "base" in command.options:
         reason = "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
     elif not on_pull and command.verb is Verb.REVIEW:
         reason = "`/agent review` looks at a pull request, and this is none."

@@ -9,7 +9,6 @@ import pytest
 
 from bot.contracts.request import Request, Tier, Verb
 from bot.contracts.threads import Permission
-from bot.intake import request as intake
 from bot.intake.admission import Admission
 from bot.intake.event import read_event
 from bot.intake.request import Ignored, Refusal, build_request
@@ -38,12 +37,6 @@ ON = Admission(
     failed_runs=True,
 )
 OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "BUILT", frozenset(Verb))
-    monkeypatch.setattr(intake, "BUILT_ON_PULLS", frozenset(Verb))
 
 
 def _build(

@@ -12,7 +12,6 @@ import pytest
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.contracts.threads import Permission
-from bot.intake import request as intake
 from bot.intake.admission import Admission
 from bot.intake.asked import Given
 from bot.intake.event import read_event
@@ -68,12 +67,6 @@ EVENTS: dict[str, tuple[str, Any]] = {
 ON_PULLS = [
     "a comment under a pull request", "a review", "a review comment", "a pull request", "a failed run", "a dispatch",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "BUILT", frozenset(Verb))
-    monkeypatch.setattr(intake, "BUILT_ON_PULLS", frozenset(Verb))
 
 
 def _made(folder: Path, what: str) -> Request:

@@ -10,7 +10,6 @@ import pytest
 from bot.contracts.pulls import PullState
 from bot.contracts.request import Request, Tier, Verb
 from bot.contracts.threads import Permission, PushData
-from bot.intake import request as intake
 from bot.intake.admission import Admission
 from bot.intake.event import read_event
 from bot.intake.request import Ignored, Refusal, build_request
@@ -31,12 +30,6 @@ ADMISSION = Admission(
 )
 CONTRIBUTOR = Permission("read", 583231, "User", private=True, role="read")
 FORK = {"head_repository": "mallory/calc"}
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "BUILT", frozenset(Verb))
-    monkeypatch.setattr(intake, "BUILT_ON_PULLS", frozenset(Verb))
 
 
 def _build(

@@ -13,7 +13,6 @@ import pytest
 from bot.contracts.request import Request, Tier, Verb
 from bot.forge import Forge
 from bot.github.client import GitHub, connect
-from bot.intake import request as intake
 from bot.intake.admission import Admission
 from bot.intake.context import COMMENTS_BUDGET
 from bot.intake.event import read_event
@@ -34,12 +33,6 @@ class Clock:
 
     def pass_minutes(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "BUILT", frozenset(Verb))
-    monkeypatch.setattr(intake, "BUILT_ON_PULLS", frozenset(Verb))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier, Trigger, Verb
 from bot.contracts.threads import Permission
 from bot.intake.event import read_event
-from bot.intake.request import BUILT, Admission, Ignored, Refusal, build_request
+from bot.intake.request import Admission, Ignored, Refusal, build_request
 from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
 
 READER = Permission("read", 583231, "User", private=True, role="read")
@@ -173,19 +173,4 @@ def test_a_deleted_account_is_refused_in_silence(tmp_path: Path) -> None:
 def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
     assert _build(tmp_path, "/agent revew") == Refusal(
         "`/agent revew` is not a verb; `/agent review` is the nearest.", said=True, exit_code=ExitCode.USAGE
-    )
-
-
-@pytest.mark.parametrize("verb", [verb for verb in Verb if verb not in BUILT])
-def test_a_verb_that_is_not_built_says_so(tmp_path: Path, verb: Verb) -> None:
-    assert _build(tmp_path, f"/agent {verb} {'a' * 8}") == Refusal(
-        f"`/agent {verb}` is not built in this version; `/agent fix <what to do>` is.", said=True
-    )
-
-
-def test_a_pull_request_is_refused_with_a_word(tmp_path: Path) -> None:
-    assert _build(tmp_path, "/agent fix it", issue__pull_request={"url": "x"}) == Refusal(
-        "`/agent` under a pull request is not built in this version; under an issue it is.",
-        said=True,
-        exit_code=ExitCode.USAGE,
     )
