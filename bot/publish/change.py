@@ -34,6 +34,7 @@ from bot.publish.opening import Proposal, find_target, patterns, propose
 from bot.publish.pushed import tell_pushed
 from bot.publish.remote import BranchMovedError, Refs, Remote
 from bot.publish.runs import about_runs, start_runs
+from bot.publish.tasks import branch_of, read_bounds
 from bot.publish.work import Published, Work
 
 
@@ -45,6 +46,7 @@ class _Ready:
     policy: Policy
     policy_sha: str
     author: Signature
+    labels: tuple[str, ...] = ()
 
 
 def publish_change(work: Work) -> Published:
@@ -60,16 +62,17 @@ def publish_change(work: Work) -> Published:
 
 def _on_branch(work: Work) -> Published:
     thread, base = work.request.thread, work.request.base_ref
-    number = thread.number if thread else None
-    name = branch_name(number, title(work.outcome))
+    number = thread.number if thread and not work.request.task else None
+    name = branch_of(work.request.task) if work.request.task else branch_name(number, title(work.outcome))
     refs = work.remote.refs(base, *patterns(number, name))
     _check_base(work, refs)
     work.remote.fetch(work.outcome.base_sha)
     ready = _ready(work, work.outcome.base_sha)
     people = frozenset({refs.default, base})
     proposal = Proposal(
-        ready.prepared, ready.author, name, base, refs.heads, people, ready.policy, ready.policy_sha
-    )
+        ready.prepared, ready.author, name, base, refs.heads, people, ready.policy, ready.policy_sha,
+        labels=ready.labels,
+    )  # fmt: skip
     return propose(work, proposal, find_target(work, proposal))
 
 
@@ -85,6 +88,7 @@ def _check_base(work: Work, refs: Refs) -> None:
 
 def _ready(work: Work, policy_sha: str) -> _Ready:
     policy = load_policy(read_base_file(work.git, policy_sha, POLICY_FILE))
+    policy, labels = read_bounds(work, policy, policy_sha)
     identity = work.identity or policy.identity
     author = Signature(identity.name, identity.email)
     prepared = prepare_commit(
@@ -95,7 +99,7 @@ def _ready(work: Work, policy_sha: str) -> _Ready:
         host=server_host(work.remote.url),
         may_write=work.may_write or paths_that_may_change(policy, work.request.actor.tier),
     )
-    return _Ready(prepared, policy, policy_sha, author)
+    return _Ready(prepared, policy, policy_sha, author, labels)
 
 
 # On a pull request's head

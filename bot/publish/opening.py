@@ -18,6 +18,7 @@ from bot.publish.commit import Prepared, read_template
 from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.publish.remote import PREFIX
 from bot.publish.runs import about_runs, start_runs
+from bot.publish.tasks import check_alone, label
 from bot.publish.work import OpeningRefusedError, Published, Work
 
 
@@ -27,7 +28,7 @@ class Proposal:
 
     `heads` are the server's branches that may be ours, `never` the ones people work on. Keyword, template and
     workflows to start are those of the policy at `policy_sha`. `foreign` says that the branch will hold commits
-    from outside the repository.
+    from outside the repository. `labels` are put on a new pull request.
     """
 
     prepared: Prepared
@@ -39,6 +40,7 @@ class Proposal:
     policy: Policy
     policy_sha: str
     foreign: bool = False
+    labels: tuple[str, ...] = ()
 
 
 def patterns(number: int | None, name: str) -> tuple[str, ...]:
@@ -53,7 +55,9 @@ def find_target(work: Work, proposal: Proposal) -> Target:
     """Asks GitHub for our own pull requests from the branches that may be ours."""
     heads = {branch: sha for branch, sha in proposal.heads.items() if branch not in proposal.never}
     own = _own_pulls(work, proposal, heads)
-    return choose_target(proposal.name, proposal.prepared.sha, heads, own, never=proposal.never)
+    target = choose_target(proposal.name, proposal.prepared.sha, heads, own, never=proposal.never)
+    check_alone(work, target)
+    return target
 
 
 def propose(work: Work, proposal: Proposal, target: Target) -> Published:
@@ -67,6 +71,8 @@ def propose(work: Work, proposal: Proposal, target: Target) -> Published:
         published = _published(target.pull, target, proposal, created=False)
     else:
         published = _open(work, proposal, target, body)
+        labelled = label(work, published.pr_number, proposal.labels)
+        published = replace(published, notes=(*published.notes, *labelled))
     started = start_runs(work, proposal.policy, target.branch, foreign=proposal.foreign)
     return replace(published, notes=(*published.notes, *started))
 
@@ -76,13 +82,14 @@ def propose(work: Work, proposal: Proposal, target: Target) -> Published:
 
 def _own_pulls(work: Work, proposal: Proposal, heads: Mapping[str, str]) -> list[OwnPull]:
     """Our open pull requests for this thread: by branch, mark and author, and never by the name alone."""
-    thread, commit = work.request.thread, proposal.prepared.sha
-    wanted = str(thread.number) if thread else "none"
+    commit, wanted = proposal.prepared.sha, _subject(work)
     found: list[OwnPull] = []
     for branch in sorted(heads, key=len):
         for pull in work.host.open_pulls(work.repository, branch):
             fields = read_mark(pull.body, PULL_REQUEST)
-            if fields is None or fields.get("issue") != wanted or pull.base_branch != proposal.base:
+            if fields is None or pull.base_branch != proposal.base:
+                continue
+            if {name: fields.get(name, "") for name in wanted} != wanted:
                 continue
             if not is_ours(pull.author, work.host.me()):
                 continue
@@ -97,6 +104,12 @@ def _own_pulls(work: Work, proposal: Proposal, heads: Mapping[str, str]) -> list
                 )
             )
     return found
+
+
+def _subject(work: Work) -> dict[str, str]:
+    """What a pull request of ours is for, as its mark says it: a task's is for that, wherever it was asked for."""
+    thread, task = work.request.thread, work.request.task
+    return {"issue": str(thread.number) if thread and not task else "none", "task": task}
 
 
 def _only_ours(work: Work, pull: PullData, author: Signature) -> bool:
@@ -136,13 +149,8 @@ def _body(work: Work, proposal: Proposal, target: Target) -> str:
         links=work.links,
         template=read_template(work.git, proposal.policy_sha),
     )
-    thread = work.request.thread
-    fields = {
-        "issue": thread.number if thread else "none",
-        "base": outcome.base_sha,
-        "head": proposal.prepared.sha,
-    }
-    return marked(body, mark(PULL_REQUEST, **fields))
+    fields = {**_subject(work), "base": outcome.base_sha, "head": proposal.prepared.sha}
+    return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
 
 
 def _open(work: Work, proposal: Proposal, target: Target, body: str) -> Published:
