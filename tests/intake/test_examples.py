@@ -35,6 +35,11 @@ ADMISSION = Admission(
     failed_runs=True,
 )
 
+TRIGGERS = {
+    *((name, action) for name in ("issues", "pull_request") for action in ("labeled", "assigned")),
+    *(("pull_request", action) for action in ADMISSION.reviews),
+}
+
 pytestmark = pytest.mark.node
 
 Payload = dict[str, Any]
@@ -76,7 +81,7 @@ def test_a_trigger_that_the_policy_names_makes_requests_of_examples(
         for name, payload in examples
         if isinstance(_decide(name, payload, tmp_path), Request)
     ]
-    assert set(requests) == {("issues", "labeled"), ("issues", "assigned")}
+    assert set(requests) == TRIGGERS
 
 
 PLACES: dict[str, tuple[str, str]] = {

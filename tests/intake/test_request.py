@@ -11,7 +11,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier, Trigger, Verb
 from bot.contracts.threads import Permission
 from bot.intake.event import read_event
-from bot.intake.request import Admission, Ignored, Refusal, build_request
+from bot.intake.request import INSTANT, Admission, Given, Ignored, Refusal, build_request
 from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
 
 READER = Permission("read", 583231, "User", private=True, role="read")
@@ -174,3 +174,71 @@ def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
     assert _build(tmp_path, "/agent revew") == Refusal(
         "`/agent revew` is not a verb; `/agent review` is the nearest.", said=True, exit_code=ExitCode.USAGE
     )
+
+
+@pytest.mark.parametrize("verb", [verb for verb in Verb if verb is not Verb.REVIEW])
+def test_every_verb_is_carried_out_under_an_issue(tmp_path: Path, verb: Verb) -> None:
+    request = _build(tmp_path, f"/agent {verb} {'a' * 8}")
+    assert isinstance(request, Request)
+    assert request.verb is verb
+
+
+@pytest.mark.parametrize("verb", Verb)
+def test_every_verb_is_carried_out_under_a_pull_request(tmp_path: Path, verb: Verb) -> None:
+    request = _build(tmp_path, f"/agent {verb} {'a' * 8}", issue__pull_request={"url": "x"})
+    assert isinstance(request, Request)
+    assert (request.verb, request.pull is None) == (verb, verb in INSTANT)
+
+
+@pytest.mark.parametrize("verb", INSTANT)
+def test_nothing_is_read_for_what_is_answered_at_once(tmp_path: Path, verb: Verb) -> None:
+    threads = Threads()
+    request = _build(tmp_path, f"/agent {verb}", threads, issue__pull_request={"url": "x"})
+    assert isinstance(request, Request)
+    assert threads.asked == ["permission acme/calc octocat"]
+
+
+MISPLACED = {
+    "/agent review": "`/agent review` looks at a pull request, and this is none.",
+    "/agent fix --sha 1a2b3c4d5e6f": "`--sha` names the head of a pull request, and this is none.",
+}
+
+
+@pytest.mark.parametrize("body", MISPLACED)
+def test_what_needs_a_pull_request_says_so(tmp_path: Path, body: str) -> None:
+    refusal = Refusal(MISPLACED[body], said=True, exit_code=ExitCode.USAGE)
+    assert _build(tmp_path, body) == refusal
+
+
+SCHEDULED = Admission({Tier.SCHEDULE: frozenset(Verb)}, {})
+
+
+def test_a_schedule_needs_nobody_and_no_thread(tmp_path: Path) -> None:
+    event = read_event("schedule", write_payload(tmp_path, {"schedule": "0 4 * * *"}))
+    given = Given("acme/calc", instruction="mend dead links", task="dead-links", now=AT)
+    request = build_request(event, Threads(), lambda: SCHEDULED, given=given)
+    assert isinstance(request, Request)
+    assert (request.instruction, request.task, request.thread) == ("mend dead links", "dead-links", None)
+    assert (request.actor.tier, request.base_ref) == (Tier.SCHEDULE, "main")
+
+
+def test_a_schedule_that_needs_a_thread_is_refused_in_silence(tmp_path: Path) -> None:
+    event = read_event("schedule", write_payload(tmp_path, {"schedule": "0 4 * * *"}))
+    given = Given("acme/calc", instruction="retry", now=AT)
+    refusal = build_request(event, Threads(), lambda: SCHEDULED, given=given)
+    assert isinstance(refusal, Refusal)
+    assert not refusal.said
+
+
+def test_a_dispatch_may_name_a_thread(tmp_path: Path) -> None:
+    payload = {
+        "inputs": {"instruction": "explain it", "number": "9"},
+        "repository": comment_payload()["repository"],
+        "sender": comment_payload()["sender"],
+    }
+    event = read_event("workflow_dispatch", write_payload(tmp_path, payload))
+    threads = Threads(on_issue=True)
+    request = build_request(event, threads, lambda: ADMISSION, given=Given(now=AT))
+    assert isinstance(request, Request)
+    assert request.thread is not None
+    assert (request.thread.number, request.actor.login) == (9, "octocat")
