@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.language_service import findings
 from tests.support.runner import ACTION, ROOT, WORKFLOW
 
 BIN = Path(sys.executable).parent
@@ -40,6 +41,20 @@ def test_action_and_workflows_are_clean_to_zizmor() -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.node
+def test_githubs_own_checker_finds_nothing_in_action_and_workflows(tmp_path: Path) -> None:
+    found = findings([ACTION, *WORKFLOWS], tmp_path)
+    assert found == {file.name: [] for file in (ACTION, *WORKFLOWS)}
+
+
+@pytest.mark.node
+def test_githubs_own_checker_does_find_what_is_wrong(tmp_path: Path) -> None:
+    broken = tmp_path / ".github" / "workflows" / "broken.yml"
+    broken.parent.mkdir(parents=True)
+    broken.write_text(WORKFLOW.read_text().replace("timeout-minutes", "timeout-minuts"))
+    assert any("timeout-minuts" in found for found in findings([broken], tmp_path)["broken.yml"])
 
 
 @pytest.mark.parametrize("name", DESCRIBED["inputs"])
