@@ -167,7 +167,7 @@ Event = CommentEvent | ReviewEvent | ThreadEvent | DispatchEvent | ScheduleEvent
 def read_event(name: str, path: Path) -> Event:
     """The event in the payload file at `path`. Raises `UsageError` naming the file or the field at fault."""
     fields = load(path)
-    reader = _READERS.get(name)
+    reader = READERS.get(name)
     return OtherEvent(name, fields.text("action", default="")) if reader is None else reader(fields)
 
 
@@ -294,7 +294,7 @@ def _name_of(fields: Fields, repository: str) -> str:
     return fields.full_name(f"{repository}.full_name") if fields.has(repository) else ""
 
 
-_READERS: Mapping[str, Callable[[Fields], Event]] = {
+READERS: Mapping[str, Callable[[Fields], Event]] = {
     ISSUE_COMMENT: partial(_comment, ISSUE_COMMENT, "issue"),
     REVIEW_COMMENT: partial(_comment, REVIEW_COMMENT, "pull_request"),
     REVIEW: _review,
