@@ -35,11 +35,12 @@ from bot.intake.answers import Ignored  # noqa: E402
 from bot.intake.asked import Asked, Cause, Given, recognise  # noqa: E402
 from bot.intake.event import REVIEW_COMMENT, read_event  # noqa: E402
 from bot.intake.payload import Account  # noqa: E402
-from bot.publish.markers import PROGRESS, REFUSED, mark, marked, read_mark  # noqa: E402
+from bot.publish.markers import PROGRESS, REFUSED, mark, marked, told_to  # noqa: E402
 
 POLICY = ".github/agent.yml"
 # What is off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee"}
+FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
 INSTANT = (Verb.HELP, Verb.STATUS, Verb.STOP)
 # What GitHub says of people who surely are on a repository's list, and of no stranger. Only the order of the
 # questions depends on it.
@@ -117,11 +118,11 @@ def decide(asked: Asked, association: str, api: Api) -> Decision:
     if author.kind == "Bot" or author.login.endswith("[bot]"):
         listed = str(author.id) in policy_text(api, base, branch)
         return Decision(listed, f"{author.login} is a bot, and {POLICY} {'names' if listed else 'does not list'} it.")
-    login = quote(author.login, safe="")
+    login, verb = quote(author.login, safe=""), asked.command.verb if asked.command else None
     if association not in INSIDERS and not asked.repository.private:
         status, _ = api.get(f"{base}/collaborators/{login}")
         if status == 404:
-            return stranger(author, api, base, branch)
+            return stranger(author, verb, api, base, branch)
     status, answer = api.get(f"{base}/collaborators/{login}/permission")
     user = (answer or {}).get("user") or {}
     if status == 404 or user.get("id") != author.id:
@@ -129,17 +130,19 @@ def decide(asked: Asked, association: str, api: Api) -> Decision:
     if answer.get("permission") in ("admin", "maintain", "write"):
         return Decision(True, f"{author.login} may write here.", known=True)
     if answer.get("permission") == "none":
-        return stranger(author, api, base, branch)
+        return stranger(author, verb, api, base, branch)
     return Decision(True, f"{author.login} may read here; what else, the policy says.")
 
 
-def stranger(author: Account, api: Api, base: str, branch: str) -> Decision:
-    """Somebody without any right: nothing where the policy gives outsiders nothing, and one refusal a day."""
+def stranger(author: Account, verb: Verb | None, api: Api, base: str, branch: str) -> Decision:
+    """Somebody without any right: one word a day, unless the policy speaks of outsiders."""
     login, policy = author.login, policy_text(api, base, branch)
     if "outsider" in policy or "thread_author" in policy:
         return Decision(True, f"{login} has no right here, and {POLICY} speaks of such people.")
-    told = refused_today(api, base, author.id)
+    told = told_today(api, base, author.id)
     silent = " They were told today." if told else ""
+    if verb in FOR_EVERYBODY and not told:
+        return Decision(True, f"{login} may ask for {verb} once a day.")
     return Decision(False, f"{login} may not give commands here: that takes write permission.{silent}", refuse=not told)
 
 
@@ -150,7 +153,7 @@ def policy_text(api: Api, base: str, branch: str) -> str:
     return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
 
 
-def refused_today(api: Api, base: str, account: int) -> bool:
+def told_today(api: Api, base: str, account: int) -> bool:
     """Whether this account was told within a day. Where more was written than one page holds, it counts as told:
     a flood must not buy an answer."""
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - A_DAY))
@@ -158,7 +161,7 @@ def refused_today(api: Api, base: str, account: int) -> bool:
     comments = found or []
     told = any(
         (comment.get("user") or {}).get("type") == "Bot"
-        and (read_mark(comment.get("body") or "", REFUSED) or {}).get("to") == str(account)
+        and told_to(comment.get("body") or "") == str(account)
         for comment in comments
     )
     return told or len(comments) >= PAGE

@@ -54,6 +54,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="off is for your own machine; in Actions it is refused",
     )
     parser.add_argument(
+        "--instruction",
+        default=given("SLASH_AGENT_INSTRUCTION", ""),
+        metavar="TEXT",
+        help="what to do where the event says nothing: a schedule, a dispatch",
+    )
+    parser.add_argument(
+        "--task",
+        default=given("SLASH_AGENT_TASK", ""),
+        metavar="NAME",
+        help="the maintenance task of .github/agent/ that a schedule is for",
+    )
+    parser.add_argument(
         "--dry-run",
         action="store_true",
         default=given("SLASH_AGENT_DRY_RUN") == "true",
@@ -77,6 +89,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         budget_usd=arguments.budget,
         sandbox=arguments.sandbox,
         workspace=Path(workspace) if workspace else None,
+        instruction=arguments.instruction,
+        task=arguments.task,
     )
     ended = run_event(asked, os.environ, actions.print, actions.print)
     _say(ended, actions)
@@ -88,7 +102,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _say(ended: EventEnded, actions: Actions) -> None:
     if ended.outcome is None or ended.bundle is None:
         actions.print(ended.reason)
-        actions.set_output("status", "refused" if ended.exit_code else "no_change")
+        done = "answered" if ended.answered else "no_change"
+        actions.set_output("status", "refused" if ended.exit_code else done)
         return
     outcome = ended.outcome
     say_outcome(outcome, actions.print)

@@ -58,6 +58,12 @@ def asking_comment(key: str) -> tuple[int, bool]:
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
 
+def told_to(body: str) -> str:
+    """The account (its id) that a comment was the day's one word to; empty for every other comment."""
+    fields = (read_mark(body, kind) for kind in (REFUSED, ANSWER))
+    return next((found.get("to", "") for found in fields if found), "")
+
+
 def is_ours(author: Account, me: Account | None) -> bool:
     """Whether we wrote what `author` wrote. Where the token may not ask who it is, it is an app's: a bot."""
     return author.id == me.id if me is not None else author.kind == "Bot"

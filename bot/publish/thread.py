@@ -102,13 +102,16 @@ def with_mark(place: Place, kind: str, text: str, fields: Mapping[str, str] | No
     return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
 
 
-def put_comment(host: Host, place: Place, kind: str, text: str) -> None:
-    """Make our comment say `text`: edited where it says otherwise, created where it is not."""
+def put_comment(
+    host: Host, place: Place, kind: str, text: str, fields: Mapping[str, str] | None = None
+) -> None:
+    """Make our comment say `text`: edited where it says otherwise, created where it is not. `fields` go into its
+    mark."""
     existing = find_comment(host, place, kind)
     if existing is None:
-        _create(host, place, kind, with_mark(place, kind, text))
+        _create(host, place, kind, with_mark(place, kind, text, fields))
     else:
-        _edit(host, place, existing, kind, text, {})
+        _edit(host, place, existing, kind, text, fields or {})
 
 
 def edit_comments(

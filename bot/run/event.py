@@ -24,13 +24,13 @@ from bot.policy.admit import admission
 from bot.policy.errors import PolicyError
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
-from bot.publish.markers import ANSWER
+from bot.publish.markers import ANSWER, REFUSED
 from bot.publish.thread import Place, key_of, put_comment
 from bot.publish.traces import tries_at
 from bot.run.github_env import GitHubEnvironment, read_github_environment, require_token
 from bot.run.overheard import Overheard
 from bot.run.quota import check_quota
-from bot.run.told import refuse_stranger, tell, tell_trouble
+from bot.run.told import tell, tell_stranger, tell_trouble
 from bot.sandbox.choose import Setting
 
 Say = Callable[[str], None]
@@ -168,13 +168,25 @@ class _Handling:
         return tries_at(self.github, repository, number, head_sha)
 
     def refuse(self, refusal: Refusal) -> EventEnded:
-        if refusal.said:
-            standing, asker = self.reader.standing, self.wanted.asker
-            if asker and standing and tier_of(standing) is Tier.OUTSIDER:
-                refuse_stranger(self.host, self.place, refusal.reason, asker.id, self.given.now, self.watch)
-            else:
-                tell(self.host, self.place, refusal.reason, self.watch)
+        if refusal.said and self.stranger:
+            tell_stranger(
+                self.host,
+                self.place,
+                REFUSED,
+                lambda: refusal.reason,
+                self.stranger,
+                self.given.now,
+                self.watch,
+            )
+        elif refusal.said:
+            tell(self.host, self.place, refusal.reason, self.watch)
         return EventEnded(refusal.exit_code, refusal.reason)
+
+    @property
+    def stranger(self) -> int:
+        """The account that asked where it has no right at all, by what GitHub said of it; else 0."""
+        asker, standing = self.wanted.asker, self.reader.standing
+        return asker.id if asker and standing and tier_of(standing) is Tier.OUTSIDER else 0
 
     def answer(self, request: Request) -> EventEnded:
         """`help`, `status`, `stop`."""
@@ -185,6 +197,12 @@ class _Handling:
             request, request.thread, self.policy, admission(self.policy), self.where.run, self.where.workflow,
             self.given.now,
         )  # fmt: skip
+        if self.stranger:
+            told = tell_stranger(
+                self.host, self.place, ANSWER, lambda: answer(question, self.host), self.stranger, self.given.now,
+                self.watch,
+            )  # fmt: skip
+            return EventEnded(ExitCode.DONE, "Answered." if told else "Not answered.", answered=told)
         text = answer(question, self.host)
         put_comment(self.host, self.place, ANSWER, text)
         return EventEnded(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)

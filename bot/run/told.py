@@ -18,7 +18,7 @@ from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.publish.body import Links, shown_line
 from bot.publish.ended import final_state
-from bot.publish.markers import ENDED, REFUSED, is_ours, read_mark
+from bot.publish.markers import ENDED, is_ours, told_to
 from bot.publish.progress import Progress, ProgressState, close_progress
 from bot.publish.thread import Place, post, put_comment, with_mark, written_at
 from bot.run.github_env import GitHubEnvironment
@@ -136,18 +136,22 @@ def tell_trouble(host: Host, place: Place, trouble: Exception, watch: Say) -> No
     tell(host, place, f"**The run failed.** {shown_line(sentence(str(trouble)), _LONGEST_TROUBLE)}", watch)
 
 
-def refuse_stranger(host: Host, place: Place, reason: str, account: int, now: str, watch: Say) -> None:
-    """Tell somebody without any right that they have none, once a day in a thread, and then nothing."""
+def tell_stranger(
+    host: Host, place: Place, kind: str, text: Callable[[], str], account: int, now: str, watch: Say
+) -> bool:
+    """Say `text` to somebody without any right: one word of ours a day in a thread, and then nothing. Whether it
+    was said."""
     if not place.number:
-        return
+        return False
     yesterday = (datetime.fromisoformat(now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
-    talk = Place(place.repository, place.number, place.key, yesterday)
+    talk = replace(place, since=yesterday)
     try:
         for comment in written_at(host, talk):
-            fields = read_mark(comment.body, REFUSED)
-            if fields and fields.get("to") == str(account) and is_ours(comment.author, host.me()):
-                watch("note: they were told today, so the thread is not told again")
-                return
-        post(host, talk, with_mark(talk, REFUSED, reason, {"to": str(account)}))
+            if told_to(comment.body) == str(account) and is_ours(comment.author, host.me()):
+                watch("note: they were answered today, so the thread is not told again")
+                return False
+        post(host, talk, with_mark(talk, kind, text(), {"to": str(account)}))
     except GitHubError as error:
         watch(f"note: the thread could not be told: {error}")
+        return False
+    return True

@@ -161,6 +161,15 @@ def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
     assert stage.bot_comments(elsewhere) == []
 
 
+@pytest.mark.parametrize("verb", ["help", "status"])
+def test_a_stranger_may_ask_for_help_unless_they_were_told_today(stage: Stage, verb: str) -> None:
+    asked = first(stage, stage.ask(f"/agent {verb}", REPORTER))
+    assert asked.goes_on
+    assert len(asked.calls) <= 4
+    first(stage, stage.ask("/agent fix this", REPORTER))
+    silent(stage, stage.ask(f"/agent {verb}", REPORTER), "told today")
+
+
 def test_each_stranger_is_told_for_themselves(stage: Stage) -> None:
     stage.forge.add_user("another-stranger")
     first(stage, stage.ask("/agent fix this", REPORTER))

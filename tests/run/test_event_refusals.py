@@ -180,12 +180,6 @@ def test_a_slip_in_a_command_is_answered_in_the_thread(
     assert_nothing_began(stage)
 
 
-def test_a_verb_that_is_not_built_says_so(stage: Stage, model: ModelServer) -> None:
-    ran = stage.run(model=model, event=stage.ask("/agent plan this"))
-    assert ran.code == 3
-    assert "`/agent plan` is not built in this version" in stage.bot_comments()[0]
-
-
 def _without(*path: str) -> Callable[[Any], Any]:
     def change(event: Any) -> Any:
         copy = json.loads(json.dumps(event))
