@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Status
 from bot.contracts.review import Severity
 from bot.publish.review_past import last_reviewed
 from tests.publish.conftest import REPO, World
-from tests.publish.reviewed import LINES, Reviewed, edited, finding, left, text
+from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
 
 @pytest.fixture
@@ -254,6 +254,13 @@ def test_the_mildest_beyond_the_limit_are_left_out_and_counted(world: World) -> 
     assert "- the end of 1 long file diff was not shown: c.txt\n- 1 finding beyond the 2 worst ones" in body
 
 
+def test_a_review_that_was_cut_short_says_so_and_has_what_was_found(pull: Reviewed) -> None:
+    outcome = replace(pull.outcome(), status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
+    pull.publish(pull.bundle(finding(), outcome=outcome))
+    assert len(pull.remarks()) == 1
+    assert "This review is not finished. The budget of 1 USD is spent." in pull.reviews()[0]["body"]
+
+
 # Hostile bundles
 
 
@@ -326,15 +333,35 @@ def test_a_review_as_long_as_can_be_is_still_taken(pull: Reviewed) -> None:
 # Annotations
 
 
+def token(pull: Reviewed, **more: Any) -> str:
+    granted = {"contents": "write", "issues": "write", "pull_requests": "write", **more}
+    return pull.world.forge.token(permissions=granted, repo=REPO)
+
+
 def checks(pull: Reviewed) -> list[dict[str, Any]]:
-    sent = [
-        one for one in pull.world.forge.requests if one.method == "POST" and one.path.endswith("/check-runs")
-    ]
-    return [json.loads(one.sent) for one in sent]
+    return list(pull.world.api(f"/commits/{pull.head}/check-runs")["check_runs"])
+
+
+def test_with_the_permission_for_checks_the_findings_are_annotations_too(pull: Reviewed) -> None:
+    lines = text([f"new {number}" for number in range(70)])
+    pull.push({"c.txt": lines, ".github/agent.yml": ""})
+    pull.world.forge.commit(REPO, {".github/agent.yml": "version: 1\nreview:\n  max_findings: 60\n"})
+    many = [finding("c.txt", line, text=f"new {line - 1}") for line in range(1, 56)]
+    bundle = pull.bundle(*many, left(40, severity=Severity.CRITICAL))
+    pull.publish(bundle, token=token(pull, checks="write"))
+    (check,) = checks(pull)
+    assert (check["name"], check["conclusion"]) == ("Slash Agent review", "neutral")
+    assert check["output"]["title"] == "56 findings: 1 critical, 55 major"
+    found = pull.world.api(f"/check-runs/{check['id']}/annotations?per_page=100")
+    assert len(found) == 55
+    assert (found[0]["path"], found[0]["annotation_level"]) == ("c.txt", "failure")
+    pull.publish(bundle, token=token(pull, checks="write"))
+    assert len(checks(pull)) == 1
 
 
 def test_a_token_that_may_make_no_check_run_makes_none_and_says_nothing(pull: Reviewed) -> None:
-    assert pull.publish(pull.bundle(finding())).notes == ()
+    assert pull.publish(pull.bundle(finding()), token=token(pull)).notes == ()
+    assert checks(pull) == []
 
 
 def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed) -> None:
@@ -344,4 +371,3 @@ def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed) -> None:
     assert pull.world.writes() == before
     assert f"would review {REPO}#{pull.number} at" in said
     assert "```suggestion" in said
-    assert len(LINES) == 60

@@ -1,0 +1,154 @@
+"""`/agent review` on a pull request: from the comment to the review, over a forge and with a scripted model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from tests.run.conftest import Ran, command
+from tests.support.fix_script import shell
+from tests.support.model_script import Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+MIRA = "mira-okafor"
+CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
+# As a line of the diff, with its number; a thread's own hunk has none.
+SHOWN = "    1 +def mean(values):"
+DONE = Say("Adds a mean, which fails on nothing.")
+BETTER = "    return total / len(values) if values else 0.0"
+
+
+def report(**given: Any) -> Call:
+    arguments = {
+        "path": "stats.py",
+        "line": 3,
+        "severity": "major",
+        "title": "Fails on nothing",
+        "body": "B.",
+    }
+    return Call("report_finding", {**arguments, **given})
+
+
+@pytest.fixture
+def number(stage: Stage) -> int:
+    """A pull request by a maintainer that adds stats.py and a line to README.md."""
+    readme = "# Tidy time\n\nOne line.\n"
+    stage.forge.commit(stage.repo, {"stats.py": CODE, "README.md": readme}, branch="topic", author=MIRA)
+    return stage.forge.open_pull(stage.repo, MIRA, "topic")
+
+
+def run_token(stage: Stage) -> str:
+    granted = {"contents": "read", "issues": "write", "pull_requests": "read"}
+    return stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
+
+
+def review(stage: Stage, number: int, *steps: Step, said: str = "/agent review") -> tuple[Ran, list[str]]:
+    """The run and its publishing; what the model was told, by request."""
+    _, event = stage.forge.comment(stage.repo, number, MIRA, said)
+    with ModelServer([*steps, DONE]) as server:
+        ran = stage.run(model=server, event=event, token=run_token(stage))
+        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+    assert ran.code == 0, ran.said
+    published = stage.publish()
+    assert published.code == 0, published.said
+    return ran, told
+
+
+def remarks(stage: Stage, number: int) -> list[Any]:
+    return list(stage.get(f"pulls/{number}/comments?per_page=100"))
+
+
+def reviews(stage: Stage, number: int) -> list[Any]:
+    return list(stage.get(f"pulls/{number}/reviews"))
+
+
+def test_asked_for_it_is_one_review_with_suggestions(stage: Stage, number: int) -> None:
+    review(stage, number, report(suggestion=BETTER), report(line=0, title="No test", severity="note"))
+    (made,) = reviews(stage, number)
+    assert made["body"].startswith("**2 findings:** 1 major, 1 note\n\nAdds a mean, which fails on nothing.")
+    (remark,) = remarks(stage, number)
+    assert (remark["path"], remark["line"], remark["side"]) == ("stats.py", 3, "RIGHT")
+    assert f"```suggestion\n{BETTER}\n```" in remark["body"]
+    assert stage.bot_comments(number)[-1].startswith("**Reviewed: 2 findings**")
+
+
+def test_a_second_one_looks_only_at_what_is_new_and_full_at_everything(stage: Stage, number: int) -> None:
+    review(stage, number, report())
+    stage.forge.commit(
+        stage.repo, {"README.md": "# Tidy time\n\nAnother line.\n"}, branch="topic", author=MIRA
+    )
+    _, told = review(stage, number, report(path="README.md", line=3, title="Says nothing"))
+    assert "Another line." in told[0]
+    assert SHOWN not in told[0]
+    assert "which was reviewed before" in told[0]
+    assert [one["path"] for one in remarks(stage, number)] == ["stats.py", "README.md"]
+    _, told = review(stage, number, report(), said="/agent review --full")
+    assert SHOWN in told[0]
+    assert len(remarks(stage, number)) == 2
+
+
+def test_where_nothing_is_new_no_model_is_asked(stage: Stage, number: int) -> None:
+    review(stage, number, report())
+    ran, told = review(stage, number)
+    assert told == []
+    assert len(reviews(stage, number)) == 1
+    assert "nothing to say" in stage.bot_comments(number)[-1]
+    assert ran.code == 0
+
+
+def test_nothing_found_is_told_to_whoever_asked(stage: Stage, number: int) -> None:
+    review(stage, number)
+    assert reviews(stage, number) == []
+    assert "nothing to say" in stage.bot_comments(number)[-1]
+
+
+def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:
+    _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
+    with ModelServer([report(suggestion=BETTER), shell("sleep 60")]) as server:
+        more = {**server.environment(), "SLASH_AGENT_MODEL": MODEL}
+        process = subprocess.Popen(
+            stage.run_command(event=event),
+            env=stage.environment(run_token(stage), **more),
+            cwd=stage.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for(stage, "sleep 60")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(20)
+    salvaged = stage.call(
+        command("salvage", "--newest", "--out", stage.bundle), stage.environment(run_token(stage))
+    )
+    assert salvaged.code == 0, salvaged.said
+    assert stage.outcome()["status"] == "partial"
+    published = stage.publish()
+    assert published.code == 0, published.said
+    assert "This review is not finished." in reviews(stage, number)[0]["body"]
+    (remark,) = remarks(stage, number)
+    assert "```suggestion" in remark["body"]
+
+
+def _wait_for(stage: Stage, words: str) -> None:
+    deadline = time.monotonic() + 60
+    while not any(words in file.read_text() for file in stage.temp.rglob("journal.jsonl")):
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.05)
+
+
+def test_on_a_fork_it_is_read_only_and_the_review_is_posted(stage: Stage) -> None:
+    fork = stage.forge.fork(stage.repo, "jonas-weber")
+    stage.forge.commit(fork, {"stats.py": CODE}, branch="topic", author="jonas-weber")
+    number = stage.forge.open_pull(stage.repo, "jonas-weber", "jonas-weber:topic")
+    _, told = review(stage, number, report(suggestion=BETTER), shell("id"))
+    assert 'no tool \\"bash\\"' in told[2]
+    (remark,) = remarks(stage, number)
+    assert "```suggestion" in remark["body"]
