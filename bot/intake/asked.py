@@ -124,7 +124,7 @@ def _in_comment(event: CommentEvent) -> Asked | Ignored:
         return command
     return Asked(
         repository=event.repository,
-        trigger=Trigger(event.name, event.id, event.url, event.created_at),
+        trigger=Trigger(event.name, event.id, event.url, event.asked_at),
         cause=Cause.COMMAND,
         asker=event.author,
         sender=event.sender,

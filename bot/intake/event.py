@@ -58,8 +58,10 @@ class Subject:
 class CommentEvent:
     """A comment in a conversation (`issue_comment`) or on lines of a diff (`pull_request_review_comment`).
 
-    The two have ids of their own. `sender` is who caused the event, which for an edit need not be the author.
-    `anchor` is where in the diff the comment stands, without what is said there.
+    The two have ids of their own. `asked_at` is when it was there to be read: a comment on lines that was written
+    into a review is created with its first word and changed once more when the review is submitted. `sender` is who
+    caused the event, which for an edit need not be the author. `anchor` is where in the diff the comment stands,
+    without what is said there.
     """
 
     name: str
@@ -70,7 +72,7 @@ class CommentEvent:
     id: int
     url: str
     body: str
-    created_at: str
+    asked_at: str
     author: Account | None
     anchor: ReviewThread | None = None
 
@@ -181,10 +183,17 @@ def _comment(name: str, parent: str, fields: Fields) -> CommentEvent:
         id=fields.number("comment.id"),
         url=fields.text("comment.html_url"),
         body=fields.text("comment.body", default=""),
-        created_at=fields.time("comment.created_at"),
+        asked_at=_asked_at(name, fields),
         author=fields.account("comment.user"),
         anchor=_anchor(fields) if name == REVIEW_COMMENT else None,
     )
+
+
+def _asked_at(name: str, fields: Fields) -> str:
+    created = fields.time("comment.created_at")
+    if name != REVIEW_COMMENT or not fields.has("comment.updated_at"):
+        return created
+    return max(created, fields.time("comment.updated_at"))
 
 
 def _anchor(fields: Fields) -> ReviewThread:

@@ -80,6 +80,16 @@ def test_the_comment_that_asked_is_the_trigger(tmp_path: Path) -> None:
     assert asked.trigger == Trigger("pull_request_review_comment", 5000, url, AT)
 
 
+def test_a_comment_of_a_review_asks_when_the_review_is_submitted(tmp_path: Path) -> None:
+    payload = review_comment_payload(comment__created_at="2026-03-01T09:00:00Z", comment__updated_at=AT)
+    assert _asked(tmp_path, "pull_request_review_comment", payload).trigger.at == AT
+
+
+def test_a_comment_in_the_conversation_asks_when_it_is_created(tmp_path: Path) -> None:
+    payload = comment_payload(comment__updated_at="2026-03-01T13:00:00Z")
+    assert _asked(tmp_path, "issue_comment", payload).trigger.at == AT
+
+
 def test_a_review_comment_has_its_lines(tmp_path: Path) -> None:
     asked = _asked(tmp_path, "pull_request_review_comment", review_comment_payload())
     hunk = "@@ -9,3 +9,4 @@\n def add(a, b):\n+    return a - b"

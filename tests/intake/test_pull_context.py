@@ -95,6 +95,21 @@ def test_within_the_triggers_second_only_ids_of_one_kind_tell(
     assert bool(_context(_thread(1, _comment(number, at=AT)), trigger=trigger).unresolved) is stood
 
 
+BY_REVIEW = Trigger("pull_request_review", 0, "u", AT)
+
+
+@pytest.mark.parametrize("trigger", [BY_REVIEW, ON_LINE])
+def test_the_comments_of_the_review_that_asked_are_no_edits(trigger: Trigger) -> None:
+    written_then_submitted = _comment(4999, at=EARLIER, edited=AT)
+    context = _context(_thread(1, written_then_submitted), trigger=trigger)
+    assert [one.id for one in context.unresolved[0].comments] == [4999]
+
+
+@pytest.mark.parametrize("trigger", [BY_REVIEW, ON_LINE])
+def test_an_edit_after_the_review_that_asked_is_one(trigger: Trigger) -> None:
+    assert _context(_thread(1, _comment(1, "evil", edited=LATER)), trigger=trigger).unresolved == ()
+
+
 def test_an_edit_in_the_triggers_own_second_counts_as_later() -> None:
     assert _context(_thread(1, _comment(1, edited=AT))).unresolved == ()
 
