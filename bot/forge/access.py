@@ -7,14 +7,16 @@ import binascii
 from dataclasses import dataclass
 
 from bot.forge import errors
+from bot.forge.apps import App, identify
 from bot.forge.state import Access, Repository, Role, State, Token, User
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of one request; `token` None is nobody in particular."""
+    """The sender of one request; `token` None is nobody in particular, or an app that speaks for itself."""
 
     token: Token | None
+    app: App | None = None
 
     @property
     def user(self) -> User | None:
@@ -79,8 +81,10 @@ def caller(state: State, authorization: str | None) -> Caller:
         return Caller(None)
     for candidate in credentials(authorization):
         token = state.tokens.get(candidate)
-        if token is not None:
+        if token is not None and (token.expires_at is None or token.expires_at > state.epoch()):
             return Caller(token)
+        if candidate.count(".") == 2:
+            return Caller(None, identify(state, candidate))
     raise errors.bad_credentials()
 
 

@@ -26,6 +26,14 @@ if [ -n "$FORGE_BRANCHES" ] && ! printf %s "$FORGE_BRANCHES" | grep -Fqx -- "$1"
     echo "permission denied: only the head of the pull request may be written" >&2
     exit 1
 fi
+while IFS= read -r pattern; do
+    [ -n "$pattern" ] || continue
+    case $1 in
+    $pattern) echo "error: GH013: Repository rule violations found for $1." >&2; exit 1 ;;
+    esac
+done <<PATTERNS
+$FORGE_GUARDED
+PATTERNS
 [ -n "$FORGE_WORKFLOWS" ] && exit 0
 case $3 in *[!0]*) ;; *) exit 0 ;; esac
 touched=$(git log --format= --name-only "$3" --not --all -- .github/workflows | sed -n 1p)
@@ -295,12 +303,19 @@ class BareRepository:
         self.set_ref(f"refs/heads/{branch}", sha)
         return sha
 
-    def write_commit(self, tree: str, parents: Sequence[str], message: str, author: Signature) -> str:
+    def write_commit(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        author: Signature,
+        committer: Signature | None = None,
+    ) -> str:
         who = {}
-        for role in ("AUTHOR", "COMMITTER"):
-            who[f"GIT_{role}_NAME"] = author.name
-            who[f"GIT_{role}_EMAIL"] = author.email
-            who[f"GIT_{role}_DATE"] = f"{author.at} +0000"
+        for role, one in (("AUTHOR", author), ("COMMITTER", committer or author)):
+            who[f"GIT_{role}_NAME"] = one.name
+            who[f"GIT_{role}_EMAIL"] = one.email
+            who[f"GIT_{role}_DATE"] = f"{one.at} +0000"
         flags = [flag for parent in parents for flag in ("-p", parent)]
         return self.run("commit-tree", tree, *flags, stdin=message.encode(), env=who).decode().strip()
 
@@ -318,6 +333,30 @@ class BareRepository:
         tree = self.run("write-tree", env=scratch).decode().strip()
         (self.path / "files.index").unlink()
         return self.write_commit(tree, [parent] if parent else [], message, author)
+
+    def write_tree(self, base: str | None, entries: Sequence[tuple[str, str, str | None]]) -> str:
+        """A tree like `base` in which these paths have these modes and objects; an object None removes one."""
+        scratch = {"GIT_INDEX_FILE": str(self.path / "tree.index")}
+        self.run("read-tree", *([base] if base else ["--empty"]), env=scratch)
+        for path, mode, sha in entries:
+            if mode == "040000" and sha is not None:
+                there = (
+                    self.run("ls-tree", "-r", "-z", "--name-only", base, "--", f"{path}/") if base else b""
+                )
+                lines = [f"0 {_NOTHING}\t{name}" for name in there.decode().split("\0") if name]
+                lines += [
+                    f"{one.mode} {one.sha}\t{path}/{one.path}"
+                    for one in self.tree(sha, recursive=True)
+                    if one.kind != "tree"
+                ]
+                everything = "".join(f"{line}\0" for line in lines)
+                self.run("update-index", "-z", "--index-info", stdin=everything.encode(), env=scratch)
+                continue
+            line = f"{'0' if sha is None else mode} {sha or _NOTHING}\t{path}\0"
+            self.run("update-index", "-z", "--index-info", stdin=line.encode(), env=scratch)
+        tree = self.run("write-tree", env=scratch).decode().strip()
+        (self.path / "tree.index").unlink()
+        return tree
 
     def write_blob(self, content: bytes) -> str:
         return self.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()

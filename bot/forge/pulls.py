@@ -10,6 +10,7 @@ from bot.forge.activity import note
 from bot.forge.diffs import ChangedFile, changed_files, empty_tree
 from bot.forge.git import Commit
 from bot.forge.state import Issue, Pull, Repository, State, User
+from bot.forge.timeline import note as note_event
 
 
 def find_head(state: State, repository: Repository, name: str) -> tuple[Repository | None, str]:
@@ -142,7 +143,9 @@ def _opened_from(state: State, pushed: Repository) -> Iterator[tuple[Repository,
                 yield repository, issue, pull
 
 
-def close(state: State, issue: Issue) -> None:
+def close(state: State, issue: Issue, by: User | None = None) -> None:
+    if issue.state == "open":
+        note_event(state, issue, "closed", by)
     issue.state = "closed"
     issue.closed_at = issue.updated_at = state.now()
 

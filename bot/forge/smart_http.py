@@ -17,6 +17,8 @@ _PATH = re.compile(
     r"/(?P<owner>[^/]+)/(?P<name>[^/]+?)(?:\.git)?/(?P<rest>info/refs|git-upload-pack|git-receive-pack)"
 )
 _CHUNK = 65_536
+# Rules that an ordinary push cannot satisfy.
+_GUARDS = ("creation", "update", "pull_request", "required_signatures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,10 @@ def serve(
     }
     if admitted.branches is not None:
         variables["FORGE_BRANCHES"] = "".join(f"refs/heads/{name}\n" for name in sorted(admitted.branches))
+    guarded = {rule.pattern for rule in admitted.repository.rules if rule.kind in _GUARDS}
+    variables["FORGE_GUARDED"] = "\n".join(
+        f"refs/heads/{pattern}" for pattern in sorted(guarded | admitted.repository.protections.keys())
+    )
     process = subprocess.Popen(
         ["git", "http-backend"],
         stdin=body,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Literal
 from bot.forge.git import BareRepository, Signature
 
 if TYPE_CHECKING:
+    from bot.forge.apps import App, Installation
     from bot.forge.checks import CheckRun, Status, Suite
     from bot.forge.reviews import Review, ReviewComment, Thread
     from bot.forge.runs import Artifact, Dispatch, Run, Workflow
+    from bot.forge.timeline import Happening
 
 Access = Literal["read", "write"]
 
@@ -48,7 +50,8 @@ class User:
 class Token:
     """`permissions` None is a classic token with full access; else resource to "read" or "write".
 
-    `repositories` None means every repository its user can see; else full names.
+    `repositories` None means every repository its user can see; else full names. `expires_at` is in seconds since
+    the epoch.
     """
 
     value: str
@@ -56,6 +59,8 @@ class Token:
     permissions: dict[str, Access] | None
     repositories: frozenset[str] | None
     used: int = 0
+    expires_at: int | None = None
+    installation: Installation | None = None
 
     def may(self, resource: str, access: Access) -> bool:
         if self.permissions is None:
@@ -146,6 +151,7 @@ class Issue:
     assignees: list[User] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
+    happenings: list[Happening] = field(default_factory=list)
     pull: Pull | None = None
 
 
@@ -159,6 +165,16 @@ class Push:
     after: str
     at: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Of a ruleset: `kind` is GitHub's type, `pattern` a glob over branch names."""
+
+    id: int
+    pattern: str
+    kind: str
+    parameters: Mapping[str, object]
 
 
 @dataclass(slots=True, eq=False)
@@ -190,6 +206,11 @@ class Repository:
     artifacts: dict[int, Artifact] = field(default_factory=dict)
     dispatches: list[Dispatch] = field(default_factory=list)
     default_workflow_permissions: Access = "read"
+    rules: list[Rule] = field(default_factory=list)
+    # A branch's name, and how many approvals it takes.
+    protections: dict[str, int] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+    verified: set[str] = field(default_factory=set)
 
     @property
     def run_suites(self) -> set[int]:
@@ -235,6 +256,8 @@ class State:
         self.tokens: dict[str, Token] = {}
         self.repositories: dict[str, Repository] = {}
         self.downloads: dict[str, Download] = {}
+        self.apps: dict[int, App] = {}
+        self.installations: dict[int, Installation] = {}
         self._clock = clock
         self._ids = itertools.count(10_001)
 

@@ -59,6 +59,7 @@ DELETE /repos/{repo}/issues/comments/{comment}
 GET /repos/{repo}/labels
 POST /repos/{repo}/labels {"name": "area", "color": "00ff00"}
 GET /repos/{repo}/labels/area
+PATCH /repos/{repo}/labels/area {"color": "0000ff", "description": "Where"}
 POST /repos/{repo}/issues/{issue}/labels {"labels": ["area"]}
 GET /repos/{repo}/issues/{issue}/labels
 PUT /repos/{repo}/issues/{issue}/labels {"labels": ["area", "bug"]}
@@ -129,6 +130,20 @@ POST /repos/{repo}/dispatches {"event_type": "go", "client_payload": {"a": 1}}
 GET /repos/{repo}/actions/permissions
 GET /repos/{repo}/actions/permissions/workflow
 PUT /repos/{repo}/actions/permissions/workflow {"default_workflow_permissions": "write"}
+GET /repos/{repo}/issues/events
+GET /repos/{repo}/issues/{issue}/events => event
+GET /repos/{repo}/issues/events/{event}
+GET /repos/{repo}/issues/{issue}/timeline
+GET /repos/{repo}/issues/{reviewed}/timeline
+DELETE /repos/{repo}/labels/area
+GET /search/issues?q=repo:{repo}+is:issue+label:bug
+GET /repos/{repo}/rules/branches/agent/topic
+GET /repos/{repo}/branches/main/protection
+GET /repos/{repo}/commits/{sha}/pulls
+GET /repos/{repo}/actions/secrets
+POST /repos/{repo}/git/blobs {"content": "aGk=", "encoding": "base64"}
+POST /repos/{repo}/git/trees {"base_tree": "{sha}", "tree": [{"path": "n", "mode": "100644", "content": "n"}]}
+POST /repos/{repo}/git/commits {"message": "By the API", "tree": "{tree}", "parents": ["{sha}"]}
 PUT /repos/{repo}/pulls/{reviewed}/merge {"merge_method": "squash"}
 """
 
@@ -148,14 +163,17 @@ def travel(
         answer = ask(method, path, json.loads(body[0]) if body else None)
         check(call, answer)
         if kept and answer.status < 300:
-            filled[kept] = str(answer.json.get("id") or _first(answer.json))
+            filled[kept] = _id(answer.json)
 
 
-def _first(listed: dict[str, Any]) -> str:
-    """The first id of a list that is wrapped in an object with its count."""
-    return next(
-        (str(one["id"]) for value in listed.values() if isinstance(value, list) for one in value), "1"
+def _id(answer: Any) -> str:
+    """Of an object, or of the first in a list, which may be wrapped in an object with its count."""
+    if isinstance(answer, dict) and "id" in answer:
+        return str(answer["id"])
+    lists = (
+        [answer] if isinstance(answer, list) else [one for one in answer.values() if isinstance(one, list)]
     )
+    return next((str(one["id"]) for listed in lists for one in listed), "1")
 
 
 def _names(call: str) -> list[str]:

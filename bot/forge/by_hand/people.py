@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from bot.forge.apps import App, Installation
 from bot.forge.by_hand.base import Base
 from bot.forge.reviews import Review, ReviewComment
 from bot.forge.state import Access, Comment, Issue, Role, Token, User
@@ -78,6 +79,41 @@ class People(Base):
             granted = None if permissions is None else dict(permissions)
             self._state.tokens[value] = Token(value, user, granted, repositories)
             return value
+
+    def register_app(
+        self,
+        slug: str,
+        public_key: str,
+        permissions: Mapping[str, Access],
+        *,
+        owner: str,
+        id: int | None = None,
+    ) -> int:
+        """A GitHub App that signs with the key whose public half this is (PEM). Returns the app's id."""
+        with self._state.lock:
+            self.add_user(owner)
+            self.add_user(f"{slug}[bot]", kind="Bot")
+            number = id if id is not None else self._state.next_id()
+            self._state.apps[number] = App(
+                number,
+                slug,
+                public_key,
+                dict(permissions),
+                self._user(owner),
+                self._user(f"{slug}[bot]"),
+                self._state.now(),
+            )
+            return number
+
+    def install_app(self, app_id: int, account: str, repositories: Iterable[str] | None = None) -> int:
+        """On all of an account's repositories, or on these (`owner/name`). Returns the installation's id."""
+        with self._state.lock:
+            names = None if repositories is None else frozenset(repositories)
+            made = Installation(
+                self._state.next_id(), self._state.apps[app_id], self._user(account), names, self._state.now()
+            )
+            self._state.installations[made.id] = made
+            return made.id
 
     def revoke_token(self, value: str) -> None:
         """From now on this token is a 401: an expired one, seen from outside."""

@@ -13,7 +13,7 @@ from bot.forge.activity import note
 from bot.forge.by_hand.people import People
 from bot.forge.git import BareRepository
 from bot.forge.labels import DEFAULT_LABELS
-from bot.forge.state import Label, Repository, User
+from bot.forge.state import Label, Repository, Rule, User
 
 
 class Repositories(People):
@@ -131,6 +131,25 @@ class Repositories(People):
             repository = self._repository(repo)
             repository.git.delete_ref(f"refs/heads/{branch}")
             pulls.follow_branches(self._state, repository)
+
+    def protect(self, repo: str, branch: str, *, approvals: int = 1) -> None:
+        """Branch protection of the older kind: no pushes to that branch, only merges after approvals."""
+        with self._state.lock:
+            self._repository(repo).protections[branch] = approvals
+
+    def add_rule(
+        self, repo: str, pattern: str, kind: str, parameters: Mapping[str, object] | None = None
+    ) -> None:
+        """A rule of a ruleset: `kind` is GitHub's type (`pull_request`, `creation`, `update`, ...).
+
+        Pushes to a branch that matches are refused for the kinds that concern them.
+        """
+        with self._state.lock:
+            self._repository(repo).rules.append(Rule(self._state.next_id(), pattern, kind, parameters or {}))
+
+    def add_secret(self, repo: str, name: str) -> None:
+        with self._state.lock:
+            self._repository(repo).secrets[name] = self._state.now()
 
     def allow_actions_pull_requests(self, repo: str, allowed: bool) -> None:
         """The setting "Allow GitHub Actions to create and approve pull requests"."""

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from bot.forge import events, pulls, threads
 from bot.forge.by_hand.base import Base
+from bot.forge.operations.labels import label_named
+from bot.forge.timeline import set_assignees, set_labels
 
 
 class Threads(Base):
@@ -24,8 +26,25 @@ class Threads(Base):
         with self._state.lock:
             repository = self._repository(repo)
             issue = threads.begin(self._state, repository, self._user(login), title, body, at)
-            issue.labels = [repository.labels[name.casefold()] for name in labels]
+            named = [repository.labels[name.casefold()] for name in labels]
+            set_labels(self._state, issue, named, self._user(login))
             return issue.number
+
+    def label(self, repo: str, number: int, login: str, *names: str) -> None:
+        """Add labels; the repository gets those it does not have."""
+        with self._state.lock:
+            repository, actor = self._repository(repo), self._user(login)
+            issue = repository.threads[number]
+            added = [label_named(self._state, repository, name) for name in names]
+            kept = [one for one in issue.labels if one not in added]
+            set_labels(self._state, issue, [*kept, *added], actor)
+
+    def assign(self, repo: str, number: int, login: str, *assignees: str) -> None:
+        """`login` assigns these people, and nobody else stays assigned."""
+        with self._state.lock:
+            issue = self._repository(repo).threads[number]
+            users = [self._user(name) for name in assignees]
+            set_assignees(self._state, issue, users, self._user(login))
 
     def comment(
         self, repo: str, number: int, login: str, body: str, *, at: str | None = None
@@ -59,7 +78,7 @@ class Threads(Base):
         with self._state.lock:
             issue = self._repository(repo).threads[number]
             if state == "closed":
-                pulls.close(self._state, issue)
+                pulls.close(self._state, issue, self._repository(repo).owner)
             elif state == "open":
                 issue.state, issue.closed_at, issue.closed_by = "open", None, None
             issue.locked = issue.locked if locked is None else locked

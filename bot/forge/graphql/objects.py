@@ -27,7 +27,7 @@ def query(call: Call) -> Object:
             message = f"Could not resolve to a Repository with the name '{name}'."
             raise QueryError("NOT_FOUND", message) from error
 
-    return Object("Query", {"repository": find, "viewer": lambda _: _person(call.user)})
+    return Object("Query", {"repository": find, "viewer": lambda _: _viewer(call.user)})
 
 
 def actor(user: User | None) -> Object | None:
@@ -35,6 +35,11 @@ def actor(user: User | None) -> Object | None:
     if user is None:
         return None
     return _person(user)
+
+
+def _viewer(user: User) -> Object:
+    """Always a user by its type, so that a bot keeps the `[bot]` that actors lose."""
+    return Object("User", {**_person(user).fields, "login": user.login}, _ACTOR)
 
 
 def _person(user: User) -> Object:

@@ -12,6 +12,7 @@ from bot.forge.router import Route
 from bot.forge.shapes import threads
 from bot.forge.state import Issue, Repository, Role, User
 from bot.forge.threads import begin
+from bot.forge.timeline import note, set_assignees, set_labels
 
 _LOCK_REASONS = ("off-topic", "too heated", "resolved", "spam")
 _CLOSE_REASONS = ("completed", "not_planned", "duplicate")
@@ -74,8 +75,8 @@ def create(call: Call) -> Reply:
     issue = begin(call.state, repo, author, title, body)
     if may_triage:
         # GitHub drops labels and assignees in silence where the author may not set them.
-        issue.labels = labels.sent(call, repo)
-        issue.assignees = _assignees(call, repo)
+        set_labels(call.state, issue, labels.sent(call, repo), author)
+        set_assignees(call.state, issue, _assignees(call, repo), author)
     return _reply(call, repo, issue, 201)
 
 
@@ -111,10 +112,10 @@ def update(call: Call) -> Reply:
     edit(call, repo, issue, "Issue")
     if "labels" in call.fields():
         _require_triage(call, repo)
-        issue.labels = labels.sent(call, repo)
+        set_labels(call.state, issue, labels.sent(call, repo), call.user)
     if "assignees" in call.fields():
         _require_triage(call, repo)
-        issue.assignees = _assignees(call, repo)
+        set_assignees(call.state, issue, _assignees(call, repo), call.user)
     return _reply(call, repo, issue)
 
 
@@ -126,7 +127,10 @@ def edit(call: Call, repo: Repository, issue: Issue, resource: str) -> None:
     if (words and not mine and role < Role.WRITE) or (state and not mine and role < Role.TRIAGE):
         raise errors.forbidden("Must have admin rights to Repository.")
     if fields.get("title") is not None:
-        issue.title = checked_title(call.required("title"), resource)
+        title = checked_title(call.required("title"), resource)
+        if title != issue.title:
+            note(call.state, issue, "renamed", call.user, details={"from": issue.title, "to": title})
+        issue.title = title
     if "body" in fields:
         issue.body = checked_body(call, resource)
     if state:
@@ -146,9 +150,15 @@ def _set_state(call: Call, issue: Issue, resource: str) -> None:
         reason = call.text("state_reason") or "completed"
         issue.state, issue.closed_at, issue.closed_by = "closed", call.state.now(), call.user
         issue.state_reason = None if issue.pull else reason if reason in _CLOSE_REASONS else "completed"
+        note(call.state, issue, "closed", call.user, details=_reason(issue))
     else:
         issue.state, issue.closed_at, issue.closed_by = "open", None, None
         issue.state_reason = None if issue.pull else "reopened"
+        note(call.state, issue, "reopened", call.user, details=_reason(issue))
+
+
+def _reason(issue: Issue) -> dict[str, str]:
+    return {"reason": issue.state_reason} if issue.state_reason else {}
 
 
 def _require_triage(call: Call, repo: Repository) -> None:
@@ -162,6 +172,7 @@ def lock(call: Call) -> Reply:
     if reason is not None and reason not in _LOCK_REASONS:
         raise errors.invalid("Issue", "lock_reason")
     issue.locked, issue.lock_reason = True, reason
+    note(call.state, issue, "locked", call.user, details={"reason": reason} if reason else {})
     return Reply(204)
 
 
@@ -169,13 +180,15 @@ def unlock(call: Call) -> Reply:
     repo, issue = call.thread("write")
     call.require(repo, Role.WRITE)
     issue.locked, issue.lock_reason = False, None
+    note(call.state, issue, "unlocked", call.user)
     return Reply(204)
 
 
 def add_assignees(call: Call) -> Reply:
     repo, issue = call.thread("write")
     _require_triage(call, repo)
-    issue.assignees += [user for user in _assignees(call, repo) if user not in issue.assignees]
+    added = [user for user in _assignees(call, repo) if user not in issue.assignees]
+    set_assignees(call.state, issue, [*issue.assignees, *added], call.user)
     return _reply(call, repo, issue, 201)
 
 
@@ -183,7 +196,8 @@ def remove_assignees(call: Call) -> Reply:
     repo, issue = call.thread("write")
     _require_triage(call, repo)
     removed = {login.casefold() for login in call.names("assignees")}
-    issue.assignees = [user for user in issue.assignees if user.login.casefold() not in removed]
+    kept = [user for user in issue.assignees if user.login.casefold() not in removed]
+    set_assignees(call.state, issue, kept, call.user)
     return _reply(call, repo, issue)
 
 

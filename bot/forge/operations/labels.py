@@ -9,6 +9,7 @@ from bot.forge.call import Call, Reply
 from bot.forge.router import Route
 from bot.forge.shapes import threads
 from bot.forge.state import Issue, Label, Repository, Role, State
+from bot.forge.timeline import set_labels
 
 _COLOR = re.compile(r"[0-9a-fA-F]{6}")
 _GREY = "ededed"
@@ -56,6 +57,34 @@ def create(call: Call) -> Reply:
     return Reply(201, shape, {"Location": shape["url"]})
 
 
+def update(call: Call) -> Reply:
+    repo = call.repository("issues|pull_requests", "write")
+    call.require(repo, Role.WRITE)
+    label = _known(call, repo)
+    name, color = call.text("new_name") or label.name, call.text("color") or label.color
+    if not _COLOR.fullmatch(color):
+        raise errors.invalid("Label", "color")
+    if name.casefold() != label.name.casefold() and name.casefold() in repo.labels:
+        raise errors.invalid("Label", "name", "already_exists")
+    del repo.labels[label.name.casefold()]
+    label.name, label.color = name, color
+    if "description" in call.fields():
+        label.description = call.text("description")
+    repo.labels[name.casefold()] = label
+    return Reply(200, threads.label(call.site, repo, label))
+
+
+def delete(call: Call) -> Reply:
+    """Also from everything that has it."""
+    repo = call.repository("issues|pull_requests", "write")
+    call.require(repo, Role.WRITE)
+    label = _known(call, repo)
+    del repo.labels[label.name.casefold()]
+    for issue in repo.threads.values():
+        issue.labels = [one for one in issue.labels if one is not label]
+    return Reply(204)
+
+
 def _reply(call: Call, repo: Repository, issue: Issue) -> Reply:
     return Reply(200, [threads.label(call.site, repo, label) for label in issue.labels])
 
@@ -88,13 +117,14 @@ def sent(call: Call, repo: Repository) -> list[Label]:
 
 def add(call: Call) -> Reply:
     repo, issue = _writable(call)
-    issue.labels += [label for label in sent(call, repo) if label not in issue.labels]
+    added = [label for label in sent(call, repo) if label not in issue.labels]
+    set_labels(call.state, issue, [*issue.labels, *added], call.user)
     return _reply(call, repo, issue)
 
 
 def replace(call: Call) -> Reply:
     repo, issue = _writable(call)
-    issue.labels = sent(call, repo)
+    set_labels(call.state, issue, sent(call, repo), call.user)
     return _reply(call, repo, issue)
 
 
@@ -103,13 +133,13 @@ def remove(call: Call) -> Reply:
     label = repo.labels.get(call.params["name"].casefold())
     if label is None or label not in issue.labels:
         raise errors.ApiError(404, "Label does not exist")
-    issue.labels.remove(label)
+    set_labels(call.state, issue, [one for one in issue.labels if one is not label], call.user)
     return _reply(call, repo, issue)
 
 
 def clear(call: Call) -> Reply:
     _, issue = _writable(call)
-    issue.labels = []
+    set_labels(call.state, issue, [], call.user)
     return Reply(204)
 
 
@@ -120,6 +150,8 @@ ROUTES: tuple[Route, ...] = (
     ("GET", f"{_REPO}/labels", list_for_repo),
     ("POST", f"{_REPO}/labels", create),
     ("GET", f"{_REPO}/labels/{{name}}", get),
+    ("PATCH", f"{_REPO}/labels/{{name}}", update),
+    ("DELETE", f"{_REPO}/labels/{{name}}", delete),
     ("GET", _ON_ISSUE, list_on_issue),
     ("POST", _ON_ISSUE, add),
     ("PUT", _ON_ISSUE, replace),

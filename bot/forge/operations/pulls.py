@@ -11,6 +11,7 @@ from bot.forge.shapes import commits
 from bot.forge.shapes import pulls as shapes
 from bot.forge.shapes.people import simple_user
 from bot.forge.state import Issue, Pull, Repository, Role, User
+from bot.forge.timeline import note
 
 ACTIONS_REFUSED = "GitHub Actions is not permitted to create or approve pull requests."
 
@@ -185,6 +186,7 @@ def request_reviewers(call: Call) -> Reply:
             raise errors.ApiError(422, "Review cannot be requested from pull request author.")
         if user not in pull.reviewers:
             pull.reviewers.append(user)
+            note(call.state, issue, "review_requested", call.user, user)
     return Reply(201, shapes.simple_pull(call.site, repo, issue, pull))
 
 

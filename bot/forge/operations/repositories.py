@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.forge import diffs, errors
+from bot.forge import diffs, errors, pulls
 from bot.forge.call import Call, Reply
 from bot.forge.git import Commit
 from bot.forge.router import Route
 from bot.forge.shapes import commits, people, repositories
+from bot.forge.shapes.pulls import simple_pull
 from bot.forge.state import Repository, Role, User
 
 
@@ -115,6 +116,28 @@ def get_commit(call: Call) -> Reply:
     return Reply(200, commits.commit_with_files(call.state, call.site, repo, item, files))
 
 
+def list_pulls_of_commit(call: Call) -> Reply:
+    """Those whose head it is, and those that brought it."""
+    repo = call.repository("pull_requests")
+    sha = revision(repo, call.params["commit_sha"])
+    found = [
+        (issue, pull)
+        for issue, pull in repo.pulls()
+        if sha in (pull.head_sha, pull.merge_sha) or any(one.sha == sha for one in pulls.commits(repo, pull))
+    ]
+    return call.page(found, lambda row: simple_pull(call.site, repo, *row))
+
+
+def list_secrets(call: Call) -> Reply:
+    """Their names; what they hold is told to nobody."""
+    repo = call.repository()
+    if call.caller.token is not None and not call.caller.token.may("secrets", "read"):
+        raise call.caller.refusal()
+    call.require(repo, Role.WRITE)
+    found = [{"name": name, "created_at": at, "updated_at": at} for name, at in sorted(repo.secrets.items())]
+    return call.page(found, lambda one: one, within="secrets")
+
+
 def diff_reply(data: bytes, kind: str) -> Reply:
     return Reply(200, data, content_type=f"application/vnd.github.{kind}; charset=utf-8")
 
@@ -189,6 +212,8 @@ ROUTES: tuple[Route, ...] = (
     ("GET", "/repos/{owner}/{repo}/branches", list_branches),
     ("GET", "/repos/{owner}/{repo}/branches/{branch+}", get_branch),
     ("GET", "/repos/{owner}/{repo}/commits", list_commits),
+    ("GET", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls", list_pulls_of_commit),
+    ("GET", "/repos/{owner}/{repo}/actions/secrets", list_secrets),
     ("GET", "/repos/{owner}/{repo}/commits/{ref+}", get_commit),
     ("GET", "/repos/{owner}/{repo}/compare/{basehead+}", compare),
 )

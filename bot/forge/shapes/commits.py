@@ -18,6 +18,18 @@ Json = dict[str, Any]
 _UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
 
+def _verification(repo: Repository, item: Commit) -> Json:
+    if item.sha not in repo.verified:
+        return _UNSIGNED
+    return {
+        "verified": True,
+        "reason": "valid",
+        "signature": "-----BEGIN PGP SIGNATURE-----\n\n-----END PGP SIGNATURE-----\n",
+        "payload": item.message,
+        "verified_at": from_epoch(item.committer.at),
+    }
+
+
 def _signature(who: Signature) -> Json:
     return {"name": who.name, "email": who.email, "date": from_epoch(who.at)}
 
@@ -36,7 +48,7 @@ def commit(state: State, site: Site, repo: Repository, item: Commit) -> Json:
             "tree": {"sha": item.tree, "url": f"{api}/git/trees/{item.tree}"},
             "url": f"{api}/git/commits/{item.sha}",
             "comment_count": 0,
-            "verification": _UNSIGNED,
+            "verification": _verification(repo, item),
         },
         "url": f"{api}/commits/{item.sha}",
         "html_url": f"{html}/{item.sha}",
@@ -77,7 +89,7 @@ def git_commit(site: Site, repo: Repository, item: Commit) -> Json:
         "parents": [
             {"sha": sha, "url": f"{api}/commits/{sha}", "html_url": f"{html}/{sha}"} for sha in item.parents
         ],
-        "verification": _UNSIGNED,
+        "verification": _verification(repo, item),
     }
 
 
