@@ -6,12 +6,14 @@ import logging
 import subprocess
 import sys
 import traceback
+from itertools import islice
 from typing import Any
 
 import pytest
 import requests
 import responses
 
+from bot.github.client import connect
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewDraft
 from tests.support.tables import API, NAME, REPO, Client, comment, next_page, repository
@@ -39,6 +41,28 @@ def test_a_next_page_on_another_host_is_asked_of_our_own(web: Web, client: Clien
     web.get(COMMENTS, json=[comment(1)], headers={"Link": '<https://evil.test/x?page=2>; rel="next"'})
     web.get(f"{API}/x", json=[comment(2)])
     assert bodies(client) == ["text 1", "text 2"]
+
+
+def test_pages_of_github_enterprise_are_below_its_api(web: Web) -> None:
+    github = connect("token", "https://ghe.test/api/v3")
+    path = "https://ghe.test:443/api/v3/repos/octo/hello/issues/7/comments"
+    web.get(path, json=[comment(1)], headers={"Link": '<https://ghe.test/api/v3/more?page=2>; rel="next"'})
+    web.get("https://ghe.test:443/api/v3/more", json=[comment(2)])
+    assert [one.id for one in github.comments(NAME, 7)] == [1, 2]
+    web.replace("GET", path, json=[comment(1)], headers={"Link": '<https://ghe.test/else>; rel="next"'})
+    with pytest.raises(GitHubError, match="a next page outside of the API"):
+        list(github.comments(NAME, 7))
+
+
+def test_a_page_that_names_itself_as_the_next_is_the_last(web: Web, client: Client) -> None:
+    itself = {"Link": f'<{COMMENTS}?per_page=100>; rel="next"'}
+    web.get(COMMENTS, json=[comment(1)], headers=itself)
+    assert len(list(islice(client.github.comments(NAME, 7), 5))) == 1
+
+
+def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client) -> None:
+    kept = client.github._hub.requester.kwargs
+    assert (kept["seconds_between_requests"], kept["seconds_between_writes"], kept["retry"]) == (0, 0, None)
 
 
 def test_pages_are_fetched_as_they_are_taken(web: Web, client: Client) -> None:

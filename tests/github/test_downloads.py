@@ -62,11 +62,11 @@ def test_a_netrc_gives_the_other_host_nothing(
     assert "authorization" not in blobs.seen[0][1]
 
 
-@pytest.mark.parametrize("announced", [None, 2_000_000])
+@pytest.mark.parametrize(("sent", "announced"), [(2_000_000, None), (2_000_000, -1), (1, 2_000_000)])
 def test_an_artifact_over_the_limit_is_not_taken(
-    blobs: Storage, github: GitHub, announced: int | None
+    blobs: Storage, github: GitHub, sent: int, announced: int | None
 ) -> None:
-    blobs.content, blobs.size = b"x" * 2_000_000, announced
+    blobs.content, blobs.size = b"x" * sent, announced
     with pytest.raises(GitHubError, match="bigger than the 1,000,000 bytes"):
         github.download_artifact(NAME, 5, 1_000_000)
 

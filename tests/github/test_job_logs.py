@@ -53,6 +53,24 @@ def test_a_step_is_what_stands_between_its_run_and_its_error(piece: int) -> None
     ]
 
 
+def test_an_error_line_in_the_middle_is_no_end() -> None:
+    text = """\
+2026-01-02T03:04:06.1000000Z ##[group]Run make lint
+2026-01-02T03:04:06.5000000Z ##[error]a.py: unused import
+2026-01-02T03:04:07.0000000Z and more
+2026-01-02T03:04:08.0000000Z the end
+2026-01-02T03:04:08.1000000Z ##[error]Process completed with exit code 1.
+2026-01-02T03:04:08.2000000Z ##[group]Run of another step
+"""
+    shown = log_of(TEST, text).split("\n")
+    assert shown[1:] == [
+        "Error: a.py: unused import",
+        "and more",
+        "the end",
+        "Error: Process completed with exit code 1.",
+    ]
+
+
 def test_several_steps_of_one_log() -> None:
     first, second = failed_steps([LOG.encode()], [TEST, REPORT])
     assert first.log.endswith("exit code 2.")

@@ -122,7 +122,7 @@ def test_where_graphql_is_refused_rest_is_asked(
 
 
 def test_a_rate_limit_of_graphql_is_waited_out_and_no_reason_to_ask_rest(web: Web, client: Client) -> None:
-    refusal = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
+    refusal = {"errors": [{"type": "RATE_LIMITED", "message": "Too many points"}]}
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000005"}
     web.post(GRAPHQL, json=refusal, headers=headers)
     web.post(GRAPHQL, json=threads([]))

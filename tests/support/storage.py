@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Storage:
-    """`size` is announced; `content` is sent. `redirect` sends on from `/api/...` to `/signed`."""
+    """`content` is sent. `size` is announced: its length where `None`, nothing where -1. `redirect` is where every
+    path but `/signed` is sent on to."""
 
     url: str = ""
     content: bytes = b""
@@ -51,7 +52,11 @@ def storage() -> Iterator[Storage]:
             first = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
             body = kept.content[first:]
             self.send_response(206 if asked else 200)
-            self.send_header("Content-Length", str(len(body) if kept.size is None else kept.size))
+            if kept.size == -1:
+                self.send_header("Connection", "close")
+                self.close_connection = True
+            else:
+                self.send_header("Content-Length", str(len(body) if kept.size is None else kept.size))
             self.end_headers()
             try:
                 self.wfile.write(body)
