@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from bot.publish.bundle import Bundle
     from bot.run.resume import Resumed
     from bot.run.reviewing import Range, Reviewing
+    from bot.tasks.task import Task
 
 NO_PLAN = (
     "You said you are done, but no plan was submitted. Call `submit_plan`, or say in one sentence why there is no "
@@ -122,13 +123,14 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     provider = Background(job.connect, "connect")
     confinement = choose(job.sandbox)
     checkout = prepare(job.source, job.folder.root)
-    policy = base_policy(checkout)
+    task = base_task(checkout, job.request)
+    policy = base_policy(checkout, task)
     if policy.history != 1:
         checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
     with ExitStack() as stack:
         redactor = Redactor(known_secrets(job.environment))
         journal = stack.enter_context(Journal(job.folder.journal, redactor.text))
-        run = _Run(job, checkout, policy, confinement, journal, redactor, stop, stack, last)
+        run = _Run(job, checkout, policy, confinement, journal, redactor, stop, stack, last, task)
         return run.hold(provider)
 
 
@@ -151,6 +153,7 @@ class _Run:
     def __init__(
         self, job: Job, checkout: Checkout, policy: Policy, confinement: Confinement, journal: Journal,
         redactor: Redactor, stop: CancelToken, stack: ExitStack, last: Bundle | None = None,
+        task: Task | None = None,
     ) -> None:  # fmt: skip
         self.job = job
         self.checkout = checkout
@@ -165,11 +168,12 @@ class _Run:
         self.told = False
         self.judged: tuple[int, Verdict | GateError] | None = None
         self.last = last
+        self.asked = _worded(job.request, task)
         self.profile = profile = profile_of(job.request, last.outcome.request.verb if last else None)
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
         self.trees = Trees(checkout, job.folder, self._open, setup, bring, job.origin, job.say)
         self.rounds = Rounds(
-            () if profile.read_only else _checks(policy, checkout), self.trees, journal.write, stop, job.say,
+            () if profile.read_only else _checks(policy, checkout, task), self.trees, journal.write, stop, job.say,
             profile.unrun,
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write, profile)
@@ -319,7 +323,7 @@ class _Run:
         judged = self._judge()
         if isinstance(judged, GateError) or not judged.files:
             return None
-        bad = failing(self.rounds.results(judged.tree_sha), self.job.request.instruction)
+        bad = failing(self.rounds.results(judged.tree_sha), self.asked.instruction)
         if not bad or self.stop.fired:
             return None
         self.told = True
@@ -399,7 +403,7 @@ class _Run:
         return Reviewing(found, self.policy.review.max_findings, try_it)
 
     def _first_message(self, last: LastRun | None) -> str:
-        return first_message(self.job.request, self._facts(), new_marker(), last)
+        return first_message(self.asked, self._facts(), new_marker(), last)
 
     def _facts(self) -> Facts:
         diff, looked_at = "", tuple[str, ...]()
@@ -434,10 +438,43 @@ class _Run:
         return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
 
 
-def base_policy(checkout: Checkout) -> Policy:
-    """The policy of the base: of a pull request its base branch's, never its head's. Raises `PolicyError`."""
-    sha = checkout.policy_sha or checkout.base_sha
-    return load_policy(_file_at(checkout, sha, POLICY_FILE), POLICY_FILE)
+def base_policy(checkout: Checkout, task: Task | None = None) -> Policy:
+    """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
+
+    Raises `PolicyError`.
+    """
+    policy = load_policy(_base_file(checkout, POLICY_FILE), POLICY_FILE)
+    if task is None:
+        return policy
+    from bot.tasks.apply import bounded
+
+    return bounded(policy, task)
+
+
+def base_task(checkout: Checkout, request: Request) -> Task | None:
+    """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
+    if not request.task:
+        return None
+    from bot.tasks.file import path_of, read_task
+
+    path = path_of(request.task)
+    text = _base_file(checkout, path)
+    if text is None:
+        raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
+    return read_task(text, path)
+
+
+def _worded(request: Request, task: Task | None) -> Request:
+    """What the model is asked for: of a task the words of its file."""
+    if task is None:
+        return request
+    from bot.tasks.apply import worded
+
+    return worded(request, task)
+
+
+def _base_file(checkout: Checkout, path: str) -> str | None:
+    return _file_at(checkout, checkout.policy_sha or checkout.base_sha, path)
 
 
 def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
@@ -448,12 +485,14 @@ def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
         return None
 
 
-def _checks(policy: Policy, checkout: Checkout) -> tuple[Check, ...]:
+def _checks(policy: Policy, checkout: Checkout, task: Task | None) -> tuple[Check, ...]:
+    """The policy's, else those that the files suggest; and the task's own."""
+    own = tuple(Check(check.name, check.command, check.timeout) for check in (task.checks if task else ()))
     if policy.checks:
-        return tuple(Check(check.name, check.command, check.timeout) for check in policy.checks)
+        return (*(Check(check.name, check.command, check.timeout) for check in policy.checks), *own)
     listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
-    return detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path))
+    return (*detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path)), *own)
 
 
 def _no_questions(question: Question) -> Answer:

@@ -40,7 +40,7 @@ from bot.policy.decide import may_write
 from bot.policy.schema import Policy
 from bot.providers.replay import ReplayProvider
 from bot.run.conclude import nothing_changed
-from bot.run.job import base_policy
+from bot.run.job import base_policy, base_task
 from bot.run.profiles import recorded_profile
 from bot.run.results import Results, ResultTool
 from bot.run.signals import cancelled_by_signals
@@ -80,7 +80,7 @@ def replay(asked: Replay, environment: Mapping[str, str]) -> Replayed:
     with tempfile.TemporaryDirectory(prefix="slash-agent-replay-") as scratch, cancelled_by_signals(cancel):
         folder = Path(scratch).resolve()
         checkout = prepare(Source(str(repo), recorded.header.base_sha), folder)
-        policy = base_policy(checkout)
+        policy = base_policy(checkout, base_task(checkout, recorded.header.request))
         again = folder / "journal.jsonl"
         with Journal(again, lambda text: text) as journal:
             with _workshop(asked, checkout, folder, environment) as workshop:

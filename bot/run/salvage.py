@@ -31,7 +31,7 @@ from bot.gate.verdict import MayWrite
 from bot.policy.decide import may_write
 from bot.run import conclude
 from bot.run.folder import RunFolder, has_begun, parent_folder
-from bot.run.job import base_policy
+from bot.run.job import base_policy, base_task
 from bot.run.profiles import REPORT_FINDING, recorded_profile
 from bot.run.results import Results
 from bot.run.reviewing import recorded_reviewing
@@ -66,7 +66,7 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     folder = RunFolder(root.resolve())
     recorded = read_journal(folder.journal)
     checkout = _checkout(folder, recorded)
-    policy = base_policy(checkout)
+    policy = base_policy(checkout, base_task(checkout, recorded.header.request))
     rule = may_write(policy, recorded.header.request.actor.tier)
     judged = _judge(checkout, folder, rule, Redactor(known_secrets(environment)))
     header = recorded.header

@@ -10,10 +10,10 @@ from bot.policy.schema import Budget, Effect, Policy
 from bot.tasks.task import Task
 
 
-def with_task(request: Request, task: Task) -> Request:
-    """The request as the task's file words it; what somebody wrote beside the task's name comes after it."""
-    beside = f"\n\n{request.instruction}" if request.instruction.strip() else ""
-    return replace(request, verb=task.verb, instruction=f"{task.instruction}{beside}", task=task.name)
+def worded(request: Request, task: Task) -> Request:
+    """The request in the words of the task's file; what somebody wrote beside the task's name comes after them."""
+    beside = "" if request.instruction == f"the task {task.name}" else f"\n\n{request.instruction}"
+    return replace(request, instruction=f"{task.instruction}{beside}".rstrip())
 
 
 def bounded(policy: Policy, task: Task) -> Policy:

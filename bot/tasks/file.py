@@ -24,8 +24,8 @@ from bot.tasks import schedule
 from bot.tasks.task import FOLDER, Task
 
 KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits")
-VERBS = (Verb.FIX, Verb.PLAN, Verb.EXPLAIN)
-"""What a task can do with nobody there to ask or to answer."""
+VERBS = (Verb.FIX,)
+"""What a task can do: the others answer in a thread, and a task has none."""
 
 MAX_INSTRUCTION = 20_000
 MAX_LABELS = 10
@@ -103,8 +103,8 @@ def _schedule(node: yaml.Node, problems: Problems) -> str:
 def _verbs(node: yaml.Node, problems: Problems) -> tuple[Verb, ...]:
     chosen = read_verbs(node, problems)
     allowed = tuple(verb for verb in VERBS if verb in chosen)
-    if not allowed or len(allowed) < len(chosen):
-        problems.add(node, f"a task may use {', '.join(VERBS)}; name at least one")
+    if len(allowed) != 1 or len(chosen) != 1:
+        problems.add(node, f"a task may use {', '.join(VERBS)}, since it has no thread to answer in")
         return VERBS[:1]
     return allowed
 

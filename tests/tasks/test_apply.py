@@ -8,7 +8,7 @@ from bot.policy.budget import run_budget
 from bot.policy.decide import decide, may_write
 from bot.policy.load import load_policy
 from bot.policy.schema import Budget
-from bot.tasks.apply import bounded, with_task
+from bot.tasks.apply import bounded, worded
 from bot.tasks.file import path_of
 from bot.tasks.task import Task
 
@@ -21,14 +21,13 @@ def request(instruction: str = "") -> Request:
     return Request(Verb.FIX, instruction, actor, "a/b", "main", "https://github.test/a/b.git", task="links")
 
 
-def test_the_request_is_the_tasks_own_words() -> None:
-    task = Task("links", "Mend links.", verbs=(Verb.PLAN,))
-    asked = with_task(request(), task)
-    assert (asked.verb, asked.instruction, asked.task) == (Verb.PLAN, "Mend links.", "links")
+@pytest.mark.parametrize("instruction", ["the task links", ""])
+def test_the_request_is_in_the_tasks_own_words(instruction: str) -> None:
+    assert worded(request(instruction), LINKS) == request("Mend links.")
 
 
 def test_what_somebody_wrote_beside_it_comes_after() -> None:
-    assert with_task(request("Only in docs/api."), LINKS).instruction == "Mend links.\n\nOnly in docs/api."
+    assert worded(request("Only in docs/api."), LINKS).instruction == "Mend links.\n\nOnly in docs/api."
 
 
 @pytest.mark.parametrize(("path", "may"), [("docs/a/b.md", True), ("README.md", True), ("src/a.py", False)])

@@ -12,7 +12,7 @@ from bot.tasks.file import KEYS, is_task_file, read_task
 
 WHOLE = """---
 schedule: "0 3 * * 1"
-verbs: [fix, explain]
+verbs: [fix]
 checks:
   - { name: links, command: "./links.sh", timeout: 90s }
 paths: ["docs/**", README.md]
@@ -35,7 +35,7 @@ def refused(text: str, path: str = ".github/agent/links.md") -> str:
 
 def test_a_whole_file() -> None:
     task = read_task(WHOLE, ".github/agent/dead-links.md")
-    assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", (Verb.FIX, Verb.EXPLAIN))
+    assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", (Verb.FIX,))
     assert task.checks == (CheckSpec("links", "./links.sh", 90.0),)
     assert task.paths == ("docs/**", "README.md")
     assert task.labels == ("documentation", "good first issue")
@@ -62,8 +62,8 @@ def test_empty_front_matter_says_nothing() -> None:
     [
         ("scedule: daily", "2:1", "unknown key `scedule`; the nearest known one is `schedule`"),
         ("schedule: fortnightly", "2:11", "five cron fields, or one of hourly, daily, weekly, monthly"),
-        ("labels: []\nverbs: [review]", "3:8", "a task may use fix, plan, explain"),
-        ("verbs: []", "2:8", "name at least one"),
+        ("labels: []\nverbs: [review]", "3:8", "a task may use fix, since"),
+        ("verbs: [fix, plan]", "2:8", "a task may use fix"),
         ("paths: [/etc]", "2:9", "leave the first / out"),
         ("labels: ['a,b']", "2:9", "labels"),
         ("limits: { usd: -1 }", "2:16", "a number from 0 to 1000"),
