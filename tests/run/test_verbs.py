@@ -305,7 +305,9 @@ def test_what_a_pull_request_is_about_reaches_the_model(stage: Stage) -> None:
     asked = request_on(stage, number, Verb.EXPLAIN, "what is this?", anchor=thread, failures=(failure,))
     came = carry_out(stage, asked, [shell("git diff base --stat"), Say("A constant.")])
     assert "+EXTRA = 1" in came.first
-    assert "diff --git a/extra.py b/extra.py" in came.first
+    diff = came.first.partition("# Diff")[2]
+    assert "EXTRA = 1" in diff
+    assert "Binary" not in diff
     assert "Thread 5 on extra.py, line 1:" in came.first
     assert "E boom" in came.first
     assert "extra.py" in came.results[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from bot.forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, EDITS, VIEW, mending
+from bot.forge.forge import ACTIONS_BOT
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Ran, Stage
+from tests.support.verb_runs import fork_pull
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -99,6 +102,33 @@ def test_a_question_stands_in_the_thread(stage: Stage) -> None:
     assert stage.pulls() == []
 
 
+def test_an_answer_goes_on_from_the_artifact_of_the_run_that_asked(stage: Stage) -> None:
+    ask = Call("ask_user", {"question": "One minute?"})
+    first = stage.forge.add_run(stage.repo, workflow=".github/workflows/agent.yml", event="issue_comment")
+    event = stage.ask("/agent fix this")
+    with ModelServer([VIEW, Turn((*EDITS, ask))]) as server:
+        ran = stage.run(model=server, event=event, GITHUB_RUN_ID=str(first), token=reading_runs(stage))
+    assert ran.code == 0, ran.said
+    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
+    stage.forge.add_artifact(stage.repo, first, "slash-agent", files)
+    on = stage.ask("/agent continue Yes, one minute.")
+    with ModelServer([DESCRIBE, DONE]) as server:
+        ran = stage.run(model=server, event=on, token=reading_runs(stage))
+        told = json.dumps(server.requests[0].json)
+    assert ran.code == 0, ran.said
+    assert "One minute?" in told
+    assert "Yes, one minute." in told
+    assert stage.publish().code == 0
+    [pull] = stage.pulls()
+    [file] = stage.get(f"pulls/{pull['number']}/files")
+    assert file["filename"] == "tidytime/format.py"
+
+
+def reading_runs(stage: Stage) -> str:
+    permissions = {"contents": "read", "issues": "write", "actions": "read"}
+    return stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
+
+
 def test_a_plan_that_was_not_made_is_a_failure_that_says_why(stage: Stage) -> None:
     ran = carried_out(stage, "/agent plan this", [Say("Fine as it is."), Say("Fine as it is.")], code=5)
     assert "without a plan" in ran.said
@@ -114,3 +144,51 @@ def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     assert ran.code == 2
     assert "plan.json" in ran.err
     assert comments(stage, "**Plan:") == []
+
+
+def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> Ran:
+    """A maintainer's comment under a pull request, carried out and published."""
+    event = stage.ask(body, number=number)
+    permissions = {
+        "contents": "read",
+        "issues": "write",
+        "pull_requests": "read",
+        "checks": "read",
+        "actions": "read",
+    }
+    token = stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
+    with ModelServer(steps) as server:
+        ran = stage.run(model=server, event=event, token=token)
+    assert ran.code == 0, ran.said
+    file = stage.event_file(event)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    return published
+
+
+def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
+    number = fork_pull(stage, {"mine.py": "raise SystemExit\n"})
+    on_pull(stage, number, "/agent fix the rounding", mending())
+    outcome = stage.outcome()
+    assert outcome["request"]["pull"]["number"] == number
+    assert {check["after"]["state"] for check in outcome["checks"]} == {"not_run"}
+    [pull] = [one for one in stage.pulls() if one["number"] != number]
+    assert "comes from a fork" in pull["body"]
+
+
+def test_a_fork_is_run_where_the_command_names_its_head(stage: Stage) -> None:
+    number = fork_pull(stage, {"mine.txt": "x\n"})
+    sha = stage.get(f"pulls/{number}")["head"]["sha"]
+    on_pull(stage, number, f"/agent fix --sha {sha[:12]} the rounding", [shell("cat mine.txt"), *mending()])
+    outcome = stage.outcome()
+    assert outcome["request"]["trusted_sha"] == sha
+    assert {check["after"]["state"] for check in outcome["checks"]} == {"passed"}
+
+
+def test_an_explanation_under_a_pull_request_knows_its_diff(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    on_pull(stage, number, "/agent explain what this adds", [Say("A constant.")])
+    assert any("A constant." in body for body in stage.bot_comments(number))
+    journal = (stage.bundle / "journal.jsonl").read_text()
+    assert re.search(r"\+ ?EXTRA = 1", journal)
