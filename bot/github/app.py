@@ -98,12 +98,18 @@ class _App(Border):
             return str(error)
         ahead = self._pace.now() - failure.sent_at if failure.sent_at is not None else 0.0
         if abs(ahead) > _CLOCK_TOLERANCE or error.says("'iat'") or error.says("'exp'"):
-            off = f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'}"
-            return f"GitHub did not take the app's signature: this machine's clock is {off} GitHub's. Set it right."
+            return f"GitHub did not take the app's signature: this machine's clock is {_off(ahead)}. Set it right."
         return (
             f"GitHub did not take the signature of the app {self._app_id} (401: {failure.message}): the private key "
             "is not one of this app's, or was deleted there. Make a new one on the app's settings page."
         )
+
+
+def _off(ahead: float) -> str:
+    """`ahead` in seconds; GitHub may complain of a clock whose answer's date says nothing."""
+    if abs(ahead) <= _CLOCK_TOLERANCE:
+        return "not GitHub's"
+    return f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'} GitHub's"
 
 
 def _signer(app_id: str, private_key: str) -> AppAuth:

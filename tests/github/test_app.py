@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jwt
@@ -14,9 +15,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from bot.contracts.errors import AgentError, UsageError
+from bot.forge.forge import Forge
 from bot.github.app import InstallationToken, installation_token
+from bot.github.client import connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
+from bot.github.tokens import token_facts
 from tests.support.tables import API, NAME, REPO
 
 INSTALLATION = f"{REPO}/installation"
@@ -141,3 +145,54 @@ def test_an_installation_that_lacks_a_permission_says_so(web: Web, key: Pem) -> 
     web.post(TOKENS, status=422, json={"message": said})
     with pytest.raises(AgentError, match="are not granted to this installation"):
         ask(key[0], permissions={"workflows": "write"})
+
+
+def _forge(key: Pem, **clock: Any) -> Forge:
+    forge = Forge(**clock)
+    forge.add_user("ann")
+    for name in ("hello", "other"):
+        forge.create_repository("octo", name, private=True)
+    public = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    granted = {"contents": "read", "issues": "write"}
+    forge.register_app("my-app", key[1].public_bytes(*public).decode(), granted, owner="ann", id=123)  # type: ignore[arg-type]  # words
+    return forge
+
+
+def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: Pem) -> None:
+    with _forge(key) as forge:
+        forge.install_app(123, "octo")
+        made = installation_token("123", key[0], NAME, forge.api_url)
+        github = connect(made.token, forge.api_url, pace=Pace(0))
+        number = forge.create_issue(NAME, "ann", "Title")
+        assert github.create_comment(NAME, number, "hello").author == made.login == "my-app[bot]"
+        me = github.me()
+        assert me is not None
+        assert me.login == "my-app[bot]"
+        assert token_facts(made.token, login=me.login).starts_workflows
+        with pytest.raises(GitHubError, match="the token may not see it"):
+            github.repository("octo/other")
+
+
+def test_on_a_forge_an_app_that_is_not_installed_is_a_sentence(key: Pem) -> None:
+    with _forge(key) as forge:
+        forge.install_app(123, "octo", ["octo/other"])
+        with pytest.raises(GitHubError, match="not installed on octo/hello"):
+            installation_token("123", key[0], NAME, forge.api_url)
+        with pytest.raises(GitHubError, match="knows no app with the id 124"):
+            installation_token("124", key[0], NAME, forge.api_url)
+
+
+def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
+    other = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+    with _forge(key) as forge:
+        forge.install_app(123, "octo")
+        with pytest.raises(GitHubError, match="the private key is not one of this app's"):
+            installation_token("123", _pem(other, serialization.PrivateFormat.PKCS8), NAME, forge.api_url)
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_on_a_forge_a_clock_that_is_off_is_a_sentence(key: Pem, hours: int) -> None:
+    with _forge(key, clock=lambda: datetime.now(UTC) + timedelta(hours=hours)) as forge:
+        forge.install_app(123, "octo")
+        with pytest.raises(GitHubError, match="this machine's clock is"):
+            installation_token("123", key[0], NAME, forge.api_url)
