@@ -81,7 +81,7 @@ def caller(state: State, authorization: str | None) -> Caller:
         return Caller(None)
     for candidate in credentials(authorization):
         token = state.tokens.get(candidate)
-        if token is not None and (token.expires_at is None or token.expires_at > state.epoch()):
+        if token is not None and token.lives(state.epoch()):
             return Caller(token)
         if candidate.count(".") == 2:
             return Caller(None, identify(state, candidate))

@@ -105,6 +105,8 @@ class BareRepository:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._facts: dict[tuple[object, ...], object] = {}
+        # Refs that are told otherwise than they are: with another commit, or None for not at all.
+        self.hidden: Mapping[str, str | None] = {}
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> BareRepository:
@@ -161,6 +163,8 @@ class BareRepository:
         """The commit a branch, tag or id means; None where it means none."""
         if not revision or revision.startswith("-"):
             return None
+        if f"refs/heads/{revision}" in self.hidden:
+            return self.hidden[f"refs/heads/{revision}"]
         for name in (f"refs/heads/{revision}", f"refs/tags/{revision}", revision):
             done = self._call(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), None, None)
             if done.returncode == 0:
@@ -169,6 +173,8 @@ class BareRepository:
 
     def branch(self, name: str) -> str | None:
         """The commit at the tip of a branch, and of nothing else that has its name."""
+        if f"refs/heads/{name}" in self.hidden:
+            return self.hidden[f"refs/heads/{name}"]
         if not any(part.startswith(".") for part in name.split("/")):
             # Asked so often that a process each time is felt.
             try:
@@ -188,7 +194,14 @@ class BareRepository:
         if not prefix.startswith("refs/") or set(prefix) & set("*?[\\"):
             return []
         lines = self.run("for-each-ref", "--format=%(refname)%00%(objectname)%00%(objecttype)", prefix)
-        return [Ref(*line.split("\0")) for line in lines.decode().splitlines()]
+        found = [Ref(*line.split("\0")) for line in lines.decode().splitlines()]
+        if not self.hidden:
+            return found
+        told = {ref.name: ref for ref in found if ref.name not in self.hidden}
+        for name, sha in self.hidden.items():
+            if sha is not None and (name == prefix or name.startswith(f"{prefix.rstrip('/')}/")):
+                told[name] = Ref(name, sha, "commit")
+        return [told[name] for name in sorted(told)]
 
     def name_is_valid(self, name: str) -> bool:
         return self.succeeds("check-ref-format", name)

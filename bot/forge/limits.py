@@ -1,9 +1,10 @@
-"""The primary rate limit, counted a token: reported everywhere, never enforced (faults do that)."""
+"""The primary rate limit, counted a token: reported everywhere, enforced where a test set one."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from bot.forge import errors
 from bot.forge.access import Caller
 
 _HOUR = 3600
@@ -13,8 +14,17 @@ _ANONYMOUS = 60
 
 def _core(caller: Caller, now: int) -> dict[str, int]:
     limit = _SIGNED_IN if caller.token else _ANONYMOUS
+    if caller.token and caller.token.quota is not None:
+        limit = caller.token.quota
     used = min(caller.token.used if caller.token else 0, limit)
     return {"limit": limit, "used": used, "remaining": limit - used, "reset": now - now % _HOUR + _HOUR}
+
+
+def check(caller: Caller) -> None:
+    """Raises the 403 of a token that has used up what it is allowed."""
+    token = caller.token
+    if token and token.quota is not None and token.used > token.quota:
+        raise errors.forbidden(f"API rate limit exceeded for user ID {token.user.id}.")
 
 
 def rate_limits(caller: Caller, now: int) -> dict[str, Any]:

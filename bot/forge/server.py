@@ -15,7 +15,7 @@ from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote
 
-from bot.forge import access, errors, limits, merging, pulls, smart_http, store
+from bot.forge import access, errors, lag, limits, merging, smart_http, store
 from bot.forge.access import Caller
 from bot.forge.call import Call, Reply, entity_tag
 from bot.forge.faults import Exchange, Fault, Faults
@@ -174,6 +174,9 @@ class _Handler(BaseHTTPRequestHandler):
             accept=headers.get("accept", ""),
         )
         with self.server.state.lock:
+            if path != "/rate_limit":
+                limits.check(self._caller)
+            lag.count(self.server.state)
             return found.operation(call)
 
     # -- answers
@@ -190,6 +193,10 @@ class _Handler(BaseHTTPRequestHandler):
             out["ETag"] = entity_tag(content)
             if headers.get("if-none-match") == out["ETag"]:
                 status, content = 304, b""
+                if self._caller.token:
+                    # Costs nothing, which is what conditional requests are for.
+                    self._caller.token.used -= 1
+                    out.update(limits.headers(self._caller, self.server.state.epoch()))
         if reply.body is None or status == 304:
             out.pop("Content-Type")
         out.update(reply.headers)
@@ -249,7 +256,7 @@ class _Handler(BaseHTTPRequestHandler):
             pieces = list(pieces)
             with self.server.state.lock:
                 repository.pushed_at = self.server.state.now()
-                pulls.follow_branches(self.server.state, repository)
+                lag.after_push(self.server.state, repository)
         if fault and fault.drop:
             raise _Dropped
         self._record(answer.status, answer.headers, b"")

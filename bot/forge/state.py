@@ -15,6 +15,7 @@ from bot.forge.git import BareRepository, Signature
 if TYPE_CHECKING:
     from bot.forge.apps import App, Installation
     from bot.forge.checks import CheckRun, Status, Suite
+    from bot.forge.lag import Lag
     from bot.forge.reviews import Review, ReviewComment, Thread
     from bot.forge.runs import Artifact, Dispatch, Run, Workflow
     from bot.forge.timeline import Happening
@@ -61,6 +62,13 @@ class Token:
     used: int = 0
     expires_at: int | None = None
     installation: Installation | None = None
+    # How many requests it lives, and how many it is allowed an hour; None is no such limit.
+    dies_after: int | None = None
+    quota: int | None = None
+
+    def lives(self, now: int) -> bool:
+        timely = self.expires_at is None or self.expires_at > now
+        return timely and (self.dies_after is None or self.used < self.dies_after)
 
     def may(self, resource: str, access: Access) -> bool:
         if self.permissions is None:
@@ -258,6 +266,9 @@ class State:
         self.downloads: dict[str, Download] = {}
         self.apps: dict[int, App] = {}
         self.installations: dict[int, Installation] = {}
+        # A repository's id, and how many requests its next push stays unseen for.
+        self.lags: dict[int, int] = {}
+        self.lagging: list[Lag] = []
         self._clock = clock
         self._ids = itertools.count(10_001)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from bot.forge import pulls
+from bot.forge import lag, pulls
 from bot.forge.activity import note
 from bot.forge.by_hand.people import People
 from bot.forge.git import BareRepository
@@ -123,7 +123,7 @@ class Repositories(People):
             sha = repository.git.write_files(parent, contents, f"{message}\n", who)
             repository.git.set_ref(f"refs/heads/{name}", sha)
             repository.pushed_at = self._state.now()
-            pulls.follow_branches(self._state, repository)
+            lag.after_push(self._state, repository)
             return sha
 
     def delete_branch(self, repo: str, branch: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.forge import errors, pulls
+from bot.forge import errors, lag
 from bot.forge.call import Call, Reply
 from bot.forge.git import GitFailed, Ref
 from bot.forge.router import Route
@@ -65,8 +65,8 @@ def create_ref(call: Call) -> Reply:
     except GitFailed as error:
         # `a` where `a/b` is there: git cannot hold both, and neither can GitHub.
         raise errors.ApiError(422, f"Reference cannot be created: {error}") from error
-    _after(call, repo)
     ref = _existing(repo, name.removeprefix("refs/"))
+    _after(call, repo)
     return Reply(
         201, commits.ref(call.site, repo, ref), {"Location": commits.ref(call.site, repo, ref)["url"]}
     )
@@ -81,8 +81,9 @@ def update_ref(call: Call) -> Reply:
     if not call.flag("force", default=False) and not repo.git.is_ancestor(ref.sha, sha):
         raise errors.ApiError(422, "Update is not a fast forward")
     repo.git.set_ref(ref.name, sha)
+    moved = _existing(repo, call.params["ref"])
     _after(call, repo)
-    return Reply(200, commits.ref(call.site, repo, _existing(repo, call.params["ref"])))
+    return Reply(200, commits.ref(call.site, repo, moved))
 
 
 def delete_ref(call: Call) -> Reply:
@@ -99,7 +100,7 @@ def delete_ref(call: Call) -> Reply:
 
 def _after(call: Call, repo: Repository) -> None:
     repo.pushed_at = call.state.now()
-    pulls.follow_branches(call.state, repo)
+    lag.after_push(call.state, repo)
 
 
 def get_commit(call: Call) -> Reply:
