@@ -94,8 +94,9 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
 
 
 def test_every_policy_snippet_loads() -> None:
-    for text in blocks(ROOT / "docs" / "policy.md", "yaml"):
-        load_policy(text, "docs/policy.md")
+    for name in ("policy.md", "review.md"):
+        for text in blocks(ROOT / "docs" / name, "yaml"):
+            load_policy(text, f"docs/{name}")
 
 
 def test_every_workflow_snippet_is_lint_clean(tmp_path: Path) -> None:
