@@ -63,6 +63,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         return int(module.run(parser.parse_args(rest)))
     except AgentError as error:
         _say(f"slash-agent {verb}: {error}")
+        _summarise(verb, str(error))
         return int(error.exit_code)
     except KeyboardInterrupt:
         print(f"slash-agent {verb}: cancelled", file=sys.stderr)
@@ -101,6 +102,15 @@ def _say(line: str) -> None:
     from bot.github.actions import Actions
 
     Actions(os.environ, sys.stderr).print(line)
+
+
+def _summarise(verb: str, sentence: str) -> None:
+    """A job's page has a summary also where there is nothing to sum up but an error."""
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        from bot.github.actions import Actions
+        from bot.report.summary import trouble_summary
+
+        Actions(os.environ, sys.stderr).add_summary(trouble_summary(verb, sentence))
 
 
 def _top_parser() -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
+from bot.report.summary import run_summary
 from bot.run.publishing import publish_bundle
 
 EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
     elif not arguments.dry_run:
         actions.print("no pull request: the lines above or the thread say why")
+    actions.add_summary(run_summary(done.outcome, published.pr_url, published.notes))
     actions.set_output("status", done.outcome.status.value)
     actions.set_output("pr-url", published.pr_url)
     actions.set_output("pr-number", str(published.pr_number or ""))

@@ -12,6 +12,7 @@ from bot.commands.options import SANDBOXES, sandbox, usd
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
+from bot.report.summary import ended_summary, run_summary
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle
 
@@ -103,11 +104,14 @@ def _say(ended: EventEnded, actions: Actions) -> None:
     if ended.outcome is None or ended.bundle is None:
         actions.print(ended.reason)
         done = "answered" if ended.answered else "no_change"
-        actions.set_output("status", "refused" if ended.exit_code else done)
+        status = "refused" if ended.exit_code else done
+        actions.set_output("status", status)
+        actions.add_summary(ended_summary(status, ended.reason))
         return
     outcome = ended.outcome
     say_outcome(outcome, actions.print)
     actions.print(f"bundle   {ended.bundle}")
+    actions.add_summary(run_summary(outcome))
     values = {
         "status": outcome.status.value,
         "stop-reason": outcome.stop_reason.value,

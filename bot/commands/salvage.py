@@ -11,6 +11,7 @@ from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.publish.bundle import OUTCOME
+from bot.report.summary import run_summary
 from bot.run.salvage import newest_run, salvage
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
@@ -53,5 +54,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     say_outcome(salvaged.outcome, actions.print)
     actions.print(f"bundle   {salvaged.bundle}")
     actions.set_output("bundle", str(salvaged.bundle))
+    actions.add_summary(run_summary(salvaged.outcome))
     actions.set_output("status", salvaged.outcome.status.value)
     return ExitCode.DONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -53,7 +54,9 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, runner
     assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
     assert f"pull request #{pull['number']}" in stage.bot_comments()[0]
     assert "/actions/runs/4711" in pull["body"]
-    assert KEY not in "".join(job.log for job in jobs.values())
+    assert KEY not in "".join(job.log + job.summary for job in jobs.values())
+    assert jobs["run"].summary.startswith("## Slash Agent: changed\n")
+    assert pull["html_url"] in jobs["publish"].summary
 
 
 def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
@@ -104,6 +107,7 @@ def test_an_outsider_ends_the_run_job_and_nothing_is_published(stage: Stage, run
     assert results(jobs) == {"instant": "skipped", "run": "success", "publish": "skipped"}
     assert len(stage.bot_comments()) == 1
     assert jobs["run"].log.count("\n") == 1
+    assert "refused" in jobs["run"].summary
 
 
 @pytest.mark.parametrize(("login", "body"), [("helper[bot]", "/agent fix this"), (MAINTAINER, "Thank you!")])
@@ -178,6 +182,43 @@ def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
     assert done.result == "success", done.log
     assert "would open a draft pull request" in done.log
     assert stage.writes() == []
+
+
+def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, runner: Make) -> None:
+    """`GITHUB_SERVER_URL` and `GITHUB_API_URL` are the forge's: nothing may name github.com."""
+    with ModelServer(mending()) as server:
+        jobs = runner(server).workflow(stage.sample.event)
+    [pull] = stage.pulls()
+    said = [pull["body"], *stage.bot_comments(), *logs(jobs), *(job.summary for job in jobs.values())]
+    assert stage.forge.url in "".join(said)
+    assert not [text for text in said if "github.com" in text]
+
+
+def test_a_token_that_only_reads_is_enough_for_a_run_without_progress(stage: Stage, runner: Make) -> None:
+    token = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
+    with ModelServer(mending()) as server:
+        done = runner(server).action(
+            stage.sample.event, token, mode="run", progress="false", anthropic_api_key=KEY
+        )
+    assert done.outputs["status"] == "changed", done.log
+    assert stage.writes() == []
+
+
+def test_without_a_key_the_summary_says_what_is_missing(stage: Stage, runner: Make) -> None:
+    with ModelServer([DONE]) as server:
+        done = runner(server).action(stage.sample.event, stage.sample.publish_token)
+    assert done.result == "failure"
+    assert "ANTHROPIC_API_KEY" in done.summary, done.summary
+
+
+def test_the_tasks_that_are_due_are_a_matrix_for_actions(stage: Stage, runner: Make) -> None:
+    task = "---\nschedule: '* * * * *'\n---\nMend what is wrong.\n"
+    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task for name in ("links", "tidy")})
+    schedule = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
+    with ModelServer([DONE]) as server:
+        done = runner(server).action(schedule, stage.sample.run_token, "schedule", mode="plan")
+    assert done.outputs["count"] == "2", done.log
+    assert {job["task"] for job in json.loads(done.outputs["matrix"])["include"]} == {"links", "tidy"}
 
 
 def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make) -> None:

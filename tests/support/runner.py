@@ -39,6 +39,7 @@ class Job:
     result: str
     outputs: dict[str, str]
     steps: dict[str, Step]
+    summary: str = ""
 
     @property
     def log(self) -> str:
@@ -103,7 +104,7 @@ class Runner:
                 key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
             }
         outputs = {key: fill(value, context) for key, value in job.get("outputs", {}).items()}
-        return Job("failure" if failed else "success", outputs, steps)
+        return Job("failure" if failed else "success", outputs, steps, machine.summary)
 
 
 def permissions_of(job: Mapping[str, Any]) -> dict[str, str]:
@@ -168,7 +169,13 @@ class _Machine:
                 key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
             }
         outputs = {name: fill(value["value"], context) for name, value in described["outputs"].items()}
-        return Job("failure" if failed else "success", outputs, steps)
+        return Job("failure" if failed else "success", outputs, steps, self.summary)
+
+    @property
+    def summary(self) -> str:
+        """What the job's page would say."""
+        file = self.temp / "summary"
+        return file.read_text() if file.exists() else ""
 
     def _script(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> Step:
         """One `run:` as the runner starts it: the script in a file, values by environment alone."""

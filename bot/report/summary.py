@@ -1,0 +1,69 @@
+"""The job's summary on Actions' page: how it ended, why, what it cost, and where to look next. A screen, no more;
+the report has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
+from bot.contracts.wording import count_of
+from bot.gate.text import clean_line, withhold_if_secret
+from bot.publish.markdown import cell, code, fenced, plain
+
+_SENTENCE = 1_000
+_MOST = 20
+
+
+def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = ()) -> str:
+    """Markdown. What others wrote in it is inert; a line that holds a secret is withheld."""
+    lines = [f"## Slash Agent: {outcome.status.value.replace('_', ' ')}", "", _sentence(outcome.reason), ""]
+    if pull_url:
+        lines += [f"Pull request: {pull_url}", ""]
+    lines += [f"- {_sentence(note)}" for note in notes[:_MOST]]
+    lines += ["", "| | |", "| --- | --- |"]
+    lines += [f"| {name} | {cell(value)} |" for name, value in _facts(outcome) if value]
+    return "\n".join(lines) + "\n"
+
+
+def ended_summary(status: str, sentence: str) -> str:
+    """The summary of an event that needed no agent."""
+    return f"## Slash Agent: {status.replace('_', ' ')}\n\n{_sentence(sentence)}\n"
+
+
+def trouble_summary(verb: str, sentence: str) -> str:
+    """The summary of a step that ended in an error, in the words of its log."""
+    shown = withhold_if_secret(sentence) or clean_line(sentence, _SENTENCE)
+    return f"## Slash Agent: {verb} failed\n\n{fenced(shown)}\n"
+
+
+def _facts(outcome: Outcome) -> list[tuple[str, str]]:
+    request = outcome.request
+    thread = request.thread.url if request.thread else ""
+    added, removed = sum(f.additions for f in outcome.files), sum(f.removals for f in outcome.files)
+    turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
+    changed = f"{count_of(len(outcome.files), 'file')}, +{added} -{removed}" if outcome.files else ""
+    return [
+        ("asked for", f"{request.verb.value}, by {plain(request.actor.login)}"),
+        ("where", thread if thread.startswith(("https://", "http://")) else ""),
+        ("model", f"{code(outcome.model)}: {turns}, {tokens}, USD {outcome.cost:.4f}"),
+        ("stopped by", outcome.stop_reason.value.replace("_", " ")),
+        ("changed", changed),
+        *(("check", _check(check)) for check in outcome.checks[:_MOST]),
+        *(("withheld", f"{code(held.path)}: {_sentence(held.reason)}") for held in outcome.withheld[:_MOST]),
+        ("tool calls denied", str(len(outcome.denials)) if outcome.denials else ""),
+        ("sandbox", plain(outcome.sandbox)),
+    ]
+
+
+def _check(check: CheckResult) -> str:
+    command = withhold_if_secret(check.command) or code(clean_line(check.command, 200))
+    return f"{command}: before {_state(check.before)}, after {_state(check.after)}"
+
+
+def _state(run: CheckRun) -> str:
+    word = run.state.value.replace("_", " ")
+    return f"{word} (exit {run.exit_code})" if run.state is CheckState.FAILED else word
+
+
+def _sentence(text: str) -> str:
+    return withhold_if_secret(text) or plain(clean_line(text, _SENTENCE))

@@ -1,0 +1,42 @@
+"""The job's summary: short, and nothing in it acts whoever wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.report.summary import ended_summary, run_summary, trouble_summary
+from tests.support.outcomes import OUTCOME
+
+EVIL = "x | y\n\n# Done\n<img src=https://evil.test/a.png> ![a](https://evil.test) @everyone ::set-output name=a::b"
+SECRET = "ghp_" + "A1b2C3d4" * 5
+
+
+def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_is() -> None:
+    text = run_summary(OUTCOME, "https://github.test/octo/hello/pull/8", ["CI has to be started by hand."])
+    assert text.startswith("## Slash Agent: changed\n")
+    for part in ("fix, by ann", "6 turns", "USD 0.0421", "/issues/7", "/pull/8", "- CI has to be started"):
+        assert part in text
+
+
+def test_what_others_wrote_is_one_inert_line() -> None:
+    text = run_summary(replace(OUTCOME, reason=EVIL))
+    assert not [line for line in text.splitlines()[1:] if line.startswith(("#", "::"))]
+    assert "<img" not in text.replace("\\<img", "")
+    assert "![" not in text
+    assert "@everyone" not in text
+
+
+def test_a_line_with_a_secret_is_withheld() -> None:
+    for text in (
+        run_summary(replace(OUTCOME, reason=f"no {SECRET}")),
+        ended_summary("refused", f"no {SECRET}"),
+        trouble_summary("run", f"no {SECRET}"),
+    ):
+        assert SECRET not in text
+        assert "withheld" in text
+
+
+def test_an_error_stands_in_a_block_that_it_cannot_close() -> None:
+    text = trouble_summary("publish", "```\n# Done")
+    assert "# Done" not in text.splitlines()
+    assert text.startswith("## Slash Agent: publish failed\n")
