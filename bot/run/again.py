@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,12 +19,14 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account, ArtifactData
 from bot.intake.admission import Admission
-from bot.intake.answers import Refusal
+from bot.intake.answers import Ignored, Refusal
+from bot.intake.asked import recognise
 from bot.intake.command import PLAN, Command, parse_command
+from bot.intake.context import bare_thread
 from bot.intake.event import CommentEvent, Event, ReviewEvent
 from bot.intake.who import tier_of
 from bot.publish.markers import PROGRESS, asking_comment
-from bot.publish.thread import Place
+from bot.publish.thread import Place, key_of
 from bot.publish.traces import Trace, traces
 
 # In bytes, of the zip and of what is in it.
@@ -109,7 +111,24 @@ def last_trace(place: Place, thread: Thread, github: GitHub) -> Trace | None:
     found = traces(
         github, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
     )
-    return next((one for one in reversed(found) if one.kind == PROGRESS and one.key != place.key), None)
+    return next(
+        (one for one in reversed(found) if one.kind == PROGRESS and _is_before(one.key, place.key)), None
+    )
+
+
+def event_behind(
+    event: Event, actor: Actor, github: GitHub, admission: Callable[[], Admission]
+) -> Event | Refusal:
+    """`event`, or the one that it stands for where it is a `retry`: for whoever compares a request with its event."""
+    wanted = recognise(event)
+    if isinstance(wanted, Ignored) or wanted.subject is None:
+        return event
+    if wanted.command is None or wanted.command.verb is not Verb.RETRY:
+        return event
+    key = key_of(wanted.trigger, wanted.head_sha)
+    place = Place(wanted.repository.name, wanted.number, key, wanted.trigger.at)
+    before = repeated(event, place, bare_thread(wanted.subject), actor, github, admission())
+    return before if isinstance(before, Refusal) else before[0]
 
 
 def continued(request: Request, place: Place, github: GitHub) -> Request | Refusal:
@@ -167,6 +186,12 @@ def _unpack(content: bytes, folder: Path) -> bool:
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
         return False
     return True
+
+
+def _is_before(key: str, own: str) -> bool:
+    """Whether a request came before another one. Comments in a conversation and on lines are numbered apart."""
+    (one, on_lines), (other, of_lines) = asking_comment(key), asking_comment(own)
+    return one < other if one and other and on_lines == of_lines else key != own
 
 
 def _comment(github: GitHub, repository: str, key: str) -> _Asked | None:

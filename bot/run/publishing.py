@@ -13,6 +13,7 @@ from bot.contracts.request import Request, Tier
 from bot.contracts.threads import RepositoryData
 from bot.github.client import GitHub, connect
 from bot.intake.admission import Admission
+from bot.intake.answers import Refusal
 from bot.intake.event import DispatchEvent, Event, OtherEvent, ScheduleEvent, read_event
 from bot.intake.match import difference
 from bot.intake.who import tier_of
@@ -21,6 +22,7 @@ from bot.policy.load import POLICY_FILE, load_policy
 from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
+from bot.run.again import event_behind
 from bot.run.github_env import read_github_environment, require_token
 
 
@@ -66,7 +68,11 @@ def _check_request(request: Request, environment: Mapping[str, str], github: Git
     if event is None or isinstance(event, OtherEvent | ScheduleEvent | DispatchEvent):
         different = _actor_difference(request, event, github)
     else:
-        different = difference(request, event, github, lambda: _admission(event.repository, github))
+        repository = event.repository
+        behind = event_behind(event, request.actor, github, lambda: _admission(repository, github))
+        if isinstance(behind, Refusal):
+            raise PublishError(behind.reason)
+        different = difference(request, behind, github, lambda: _admission(repository, github))
     if different:
         raise PublishError(
             f"The bundle is not for the event that this job is about: {different} is another. "

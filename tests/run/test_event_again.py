@@ -1,0 +1,216 @@
+"""`retry` and `continue`: what an earlier comment asked for, done again or gone on from, by the real program."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bot.forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+BOT = "github-actions[bot]"
+WORKFLOW = ".github/workflows/agent.yml"
+ASKS = Call("ask_user", {"question": "Which of the two roundings is meant?"})
+
+
+def actions_run(stage: Stage) -> int:
+    return stage.forge.add_run(
+        stage.repo, workflow=WORKFLOW, name="agent", event="issue_comment", actor=MAINTAINER, conclusion=None
+    )
+
+
+def act(stage: Stage, steps: list[Step], event: object = None, run: int = 0) -> tuple[Ran, int, list[str]]:
+    """One run as Actions has it, its bundle kept as an artifact. What was said, the run, the requests to the model."""
+    run = run or actions_run(stage)
+    token = stage.forge.token(
+        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    with ModelServer(steps) as server:
+        ran = stage.run(
+            model=server,
+            event=event,
+            token=token,
+            GITHUB_RUN_ID=str(run),
+            GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
+        )
+        asked = [json.dumps(request.json) for request in server.requests]
+    assert "Traceback" not in ran.said
+    stage.forge.set_run(stage.repo, run, conclusion="success")
+    if (stage.bundle / "outcome.json").exists():
+        files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
+    return ran, run, asked
+
+
+def nothing_asked(stage: Stage, body: str, login: str = MAINTAINER) -> str:
+    """Give a command that must not reach a model; what the thread is told."""
+    before = stage.bot_comments()
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask(body, login))
+    assert asked == []
+    assert ran.code in (2, 3)
+    [told] = [comment for comment in stage.bot_comments() if comment not in before]
+    return told
+
+
+def progress(stage: Stage, comment: int, run: int = 77, login: str = BOT) -> int:
+    mark = f"<!-- slash-agent progress request={comment} run={run} state=over -->"
+    return stage.forge.comment(stage.repo, stage.sample.issue, login, f"**Done**\n\n{mark}\n")[0]
+
+
+# -- retry
+
+
+def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> None:
+    event = stage.ask("/agent fix the carry, and nothing else")
+    act(stage, [Say("I will not.")], event)
+    ran, _, asked = act(stage, mending(), retry := stage.ask("/agent retry"))
+    assert ran.code == 0, ran.said
+    assert "fix the carry, and nothing else" in asked[0]
+    file = stage.event_file(retry)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    assert len(stage.pulls()) == 1
+
+
+def test_retry_of_a_retry_is_the_request_itself(stage: Stage) -> None:
+    act(stage, [Say("No.")], stage.ask("/agent fix only the carry"))
+    act(stage, [Say("No.")], stage.ask("/agent retry"))
+    _, _, asked = act(stage, [DONE], stage.ask("/agent retry"))
+    assert "fix only the carry" in asked[0]
+
+
+def test_options_of_the_retry_win(stage: Stage) -> None:
+    act(stage, [Say("No.")], stage.ask("/agent fix --budget 3 the carry"))
+    act(stage, [DONE], stage.ask("/agent retry --budget 1"))
+    header = json.loads((stage.bundle / "journal.jsonl").read_text().splitlines()[0])
+    assert header["limits"]["cost_usd"] == 1
+    assert header["request"]["instruction"] == "the carry"
+
+
+def test_without_an_earlier_request_retry_says_so(stage: Stage) -> None:
+    assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
+
+
+def test_a_deleted_request_is_not_done_again(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment)
+    stage.forge.delete_comment(stage.repo, comment)
+    assert "was deleted" in nothing_asked(stage, "/agent retry")
+
+
+def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment)
+    event = stage.ask("/agent retry")
+    stage.forge.edit_comment(stage.repo, comment, "/agent fix something else", at="2099-01-01T00:00:00Z")
+    ran, _, asked = act(stage, [Say("Asked!")], event)
+    assert (ran.code, asked) == (2, [])
+    assert any("was edited after this" in body for body in stage.bot_comments())
+
+
+def test_what_a_stranger_asked_for_is_not_done_by_repeating_it(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, "/agent fix this, my way")
+    progress(stage, comment)
+    assert f"{REPORTER}, who asked for it, may not use" in nothing_asked(stage, "/agent retry")
+
+
+def test_who_may_not_do_it_may_not_repeat_it(stage: Stage) -> None:
+    policy = "version: 1\ntiers:\n  contributor: {verbs: [retry, explain], usd: 1, turns: 5, minutes: 5}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment)
+    assert f"{REPORTER} may not use `/agent fix`" in nothing_asked(stage, "/agent retry", REPORTER)
+
+
+def test_a_mark_that_a_person_wrote_is_no_request(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment, login=REPORTER)
+    assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
+
+
+# -- continue
+
+
+def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(stage: Stage) -> None:
+    ran, _, _ = act(stage, [VIEW, Turn(EDITS), ASKS, Say("not reached")], stage.ask("/agent fix this"))
+    assert stage.outcome()["status"] == "needs_input", ran.said
+    assert stage.publish().code == 0
+    [question] = [body for body in stage.bot_comments() if "Which of the two roundings is meant?" in body]
+    assert "/agent continue <your answer>" in question
+    ran, _, asked = act(stage, [DONE], event := stage.ask("/agent continue the first one"))
+    assert ran.code == 0, ran.said
+    assert "the first one" in asked[0]
+    assert "Which of the two roundings is meant?" in asked[0]
+    assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
+    file = stage.event_file(event)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    assert len(stage.pulls()) == 1
+
+
+def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
+    policy = "version: 1\ntiers:\n  contributor: {verbs: [continue, fix], usd: 1, turns: 9, minutes: 9}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    act(stage, [ASKS], stage.ask("/agent fix this"))
+    assert f"{REPORTER} did not ask for the last run" in nothing_asked(stage, "/agent continue yes", REPORTER)
+    act(stage, [ASKS], stage.ask("/agent fix this", REPORTER))
+    ran, _, asked = act(stage, [DONE], stage.ask("/agent continue yes", REPORTER))
+    assert asked, ran.said
+
+
+def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
+    assert "There is nothing to go on from" in nothing_asked(stage, "/agent continue yes")
+
+
+def test_where_the_bundle_is_gone_the_thread_has_to_do(stage: Stage) -> None:
+    progress(stage, stage.sample.comment, run=actions_run(stage))
+    ran, _, asked = act(stage, mending(), stage.ask("/agent continue with the carry"))
+    assert ran.code == 0, ran.said
+    assert "which are not kept any more: go by the thread" in asked[0]
+    assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"outcome.json": b"{}"}, "outcome.json"),
+        ({"outcome.json": b"no json"}, "outcome.json"),
+    ],
+)
+def test_a_bundle_that_is_none_is_refused_with_a_sentence(
+    stage: Stage, files: dict[str, bytes], said: str
+) -> None:
+    run = actions_run(stage)
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
+    progress(stage, stage.sample.comment, run=run)
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask("/agent continue"))
+    assert (ran.code, asked) == (2, [])
+    assert said in ran.err
+    assert not any("Working on it" in body for body in stage.bot_comments())
+
+
+def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
+    other = stage.new_issue()
+    _, run, _ = act(stage, mending(), stage.ask("/agent fix this", number=other))
+    progress(stage, stage.sample.comment, run=run)
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask("/agent continue"))
+    assert (ran.code, asked) == (2, [])
+    assert "belongs to another thread" in ran.err
+
+
+def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
+    run = actions_run(stage)
+    files = {"../../evil.txt": b"x", "/tmp/evil.txt": b"x", "sub/outcome.json": b"{}"}
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
+    progress(stage, stage.sample.comment, run=run)
+    ran, _, _ = act(stage, [shell("true"), DONE], stage.ask("/agent continue"))
+    assert "Traceback" not in ran.said
+    assert not list(stage.folder.rglob("evil.txt"))
