@@ -11,7 +11,9 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.review import Severity
-from bot.publish.review_past import last_reviewed
+from bot.findings.fingerprints import fingerprint
+from bot.publish.review_past import last_reviewed, review_mark
+from bot.publish.thread import place_of
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
@@ -98,6 +100,26 @@ def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed) -> None:
     other.number = number
     other.publish(other.bundle(finding()))
     assert len(other.remarks()) == 2
+
+
+def test_a_stranger_who_copies_the_mark_of_a_review_silences_nobody(pull: Reviewed) -> None:
+    bundle = pull.bundle(finding(line=99))
+    place = place_of(bundle.outcome.request)
+    assert place is not None
+    said = review_mark(place.key, pull.head, 1, [fingerprint(finding(line=99))])
+    pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
+    pull.publish(bundle)
+    assert [one["user"]["login"] for one in pull.reviews()] == ["bob", "github-actions[bot]"]
+    assert last_reviewed(pull.world.github(), REPO, pull.number) == pull.head
+
+
+def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Reviewed) -> None:
+    said = review_mark("1", pull.head, 0, [])
+    pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
+    pull.world.forge.comment(
+        REPO, pull.number, "bob", f"x\n\n<!-- slash-agent ended request=1 reviewed={pull.head} -->"
+    )
+    assert last_reviewed(pull.world.github(), REPO, pull.number) == ""
 
 
 def test_nothing_new_to_say_is_said_once_to_whoever_asked(pull: Reviewed) -> None:

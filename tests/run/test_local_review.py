@@ -129,6 +129,16 @@ def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli:
     assert "1 uncommitted file not looked at: the review is of HEAD" in ran.out
 
 
+def test_a_review_can_be_replayed_and_its_page_shows_the_findings(
+    cli: Cli, topic: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    reviewed(cli, topic, report(suggestion="    return 0.0"), options=("--out", out))
+    ran = cli("replay", out / "journal.jsonl", "--repo", topic)
+    assert ran.code == 0, ran.said
+    assert "Fails on nothing" in (out / "report.html").read_text()
+
+
 def test_nothing_found_is_said(cli: Cli, topic: Path) -> None:
     ran, _ = reviewed(cli, topic)
     assert ran.code == 0
