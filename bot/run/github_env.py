@@ -13,7 +13,7 @@ _TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 @dataclass(frozen=True, slots=True)
 class GitHubEnvironment:
     """`run_url` is empty outside Actions, and `run` 0. `workflow` is the path of the file that the run is of,
-    empty where nobody says. `token` is never shown."""
+    empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`."""
 
     server_url: str
     api_url: str
@@ -22,6 +22,8 @@ class GitHubEnvironment:
     token: str = field(repr=False)
     run: int = 0
     workflow: str = ""
+    app_id: str = ""
+    app_key: str = field(default="", repr=False)
 
     def git_url(self, repository: str) -> str:
         """The address git fetches from and pushes to: of this server, whatever an event's payload says."""
@@ -42,11 +44,22 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
         run=int(run_id) if run_id.isdecimal() else 0,
         workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
+        app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
+        app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
     )
 
 
-def require_token(where: GitHubEnvironment) -> str:
-    """Raises `UsageError` naming the variable to set."""
+def require_token(where: GitHubEnvironment, repository: str = "") -> str:
+    """The app's for `repository` (this run's own without one), where an app is given: two requests; else the token.
+
+    Raises `UsageError` naming what to set.
+    """
+    if where.app_id or where.app_key:
+        from bot.github.app import installation_token
+
+        return installation_token(
+            where.app_id, where.app_key, repository or where.repository, where.api_url
+        ).token
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
     return where.token
