@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from bot.github.accounts import Accounts
 from bot.github.checks import Checks
+from bot.github.git_data import GitData
 from bot.github.issues import Issues
 from bot.github.pulls import Pulls
 from bot.github.repositories import Repositories
@@ -23,7 +23,7 @@ _TIMEOUT = 30
 _API_VERSION = "2022-11-28"
 
 
-class GitHub(Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings):
+class GitHub(Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData):
     """Made by `connect`. Methods raise `GitHubError`. Not for two threads at once: each has its own.
 
     `calls` lists every request that was sent to the API.
@@ -41,8 +41,6 @@ def hub_at(api_url: str, auth: github.Auth.Auth | None) -> github.Github:
     """PyGithub, which signs and sends, without the pauses and repeats of its own."""
     import github
 
-    # On DEBUG it would log whole answers, and one of them is an app's new token.
-    logging.getLogger("github.Requester").setLevel(logging.INFO)
     return github.Github(
         auth=auth,
         base_url=api_url.rstrip("/"),

@@ -15,6 +15,7 @@ from bot.github.values import (
     ReviewCommentData,
     ReviewData,
     ReviewDraft,
+    TreeEntry,
     WorkflowRunData,
 )
 
@@ -114,6 +115,16 @@ class CheckHost(Protocol):
     ) -> int: ...
 
 
+class GitHost(Protocol):
+    """Commits made by GitHub. Never asked for in a dry run."""
+
+    def create_blob(self, repository: str, content: bytes) -> str: ...
+
+    def create_tree(self, repository: str, base_tree: str, entries: Sequence[TreeEntry]) -> str: ...
+
+    def create_commit(self, repository: str, *, message: str, tree: str, parent: str) -> str: ...
+
+
 class RunHost(Protocol):
     """Runs of workflows."""
 
@@ -164,5 +175,5 @@ class IssueHost(Protocol):
     def remove_label(self, repository: str, number: int, label: str) -> None: ...
 
 
-class Host(CommentHost, PullHost, ReviewHost, CheckHost, RunHost, IssueHost, Protocol):
+class Host(CommentHost, PullHost, ReviewHost, CheckHost, GitHost, RunHost, IssueHost, Protocol):
     """All of it."""

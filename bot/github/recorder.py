@@ -10,7 +10,7 @@ from bot.contracts.pulls import Annotation, Side
 from bot.contracts.threads import CommentData, IssueData
 from bot.github.host import Host
 from bot.github.reads import Reads
-from bot.github.values import Account, PullData, ReviewCommentData, ReviewData, ReviewDraft
+from bot.github.values import Account, PullData, ReviewCommentData, ReviewData, ReviewDraft, TreeEntry
 
 _NOBODY = Account("slash-agent", 0, "Bot")
 
@@ -122,6 +122,18 @@ class Recorder(Reads):
         line = f"report the check {name!r} on {head_sha[:12]} of {repository}: {conclusion}"
         self.record(line, "\n".join([title, "", summary, *remarks]))
         return 0
+
+    def create_blob(self, repository: str, content: bytes) -> str:
+        self.record(f"store {len(content):,} bytes in {repository}")
+        return ""
+
+    def create_tree(self, repository: str, base_tree: str, entries: Sequence[TreeEntry]) -> str:
+        self.record(f"store a tree in {repository}", "\n".join(one.path for one in entries))
+        return ""
+
+    def create_commit(self, repository: str, *, message: str, tree: str, parent: str) -> str:
+        self.record(f"make a commit on {parent[:12]} in {repository}", message)
+        return ""
 
     def cancel_run(self, repository: str, run_id: int) -> None:
         self.record(f"cancel run {run_id} of {repository}")

@@ -148,3 +148,13 @@ class CheckRunData:
     summary: str
     annotations: int
     job_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file of a tree that is to be made: its `text`, or the blob `sha`; with neither it is removed."""
+
+    path: str
+    mode: str
+    text: str | None = None
+    sha: str = ""

@@ -7,6 +7,7 @@ be one that the base branch or the pull request has, and policy and template are
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from bot.checkout.branches import Signature, branch_name
@@ -67,7 +68,7 @@ def _on_branch(work: Work) -> Published:
     refs = work.remote.refs(base, *patterns(number, name))
     _check_base(work, refs)
     work.remote.fetch(work.outcome.base_sha)
-    ready = _ready(work, work.outcome.base_sha)
+    ready = _signed(work, _ready(work, work.outcome.base_sha), refs.heads.values())
     people = frozenset({refs.default, base})
     proposal = Proposal(
         ready.prepared, ready.author, name, base, refs.heads, people, ready.policy, ready.policy_sha,
@@ -102,6 +103,15 @@ def _ready(work: Work, policy_sha: str) -> _Ready:
     return _Ready(prepared, policy, policy_sha, author, labels)
 
 
+def _signed(work: Work, ready: _Ready, there: Iterable[str]) -> _Ready:
+    """With the commit that GitHub makes where policy asks for signed ones; it may be among those `there`."""
+    if not ready.policy.pull_request.signed:
+        return ready
+    from bot.publish.signing import signed
+
+    return replace(ready, prepared=signed(work, ready.prepared, there))
+
+
 # On a pull request's head
 
 
@@ -119,12 +129,13 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
     check_now(work.request, now)
     moved = _has_moved(work, now)
     ends = _fetch(work, now)
+    number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
+    refs = work.remote.refs(*patterns(number, name))
     ready = _ready(work, ends.policy_sha)
+    ready = _signed(work, ready, [*refs.heads.values(), *(_later(work, ready, now) if moved else [])])
     if moved and work.host.contains(work.repository, now.head_sha, ready.prepared.sha):
         return _pushed(work, now, ready)
     head = Head(now, now.from_fork(work.repository), _is_own(work, now), moved)
-    number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
-    refs = work.remote.refs(*patterns(number, name))
     way = way_of(head, ready.policy, work.repository, refs.default)
     if way.push_to:
         check_open(now)
@@ -152,6 +163,13 @@ def _has_moved(work: Work, now: PullRequest) -> bool:
         f"The commit {sha[:12]} is not part of #{now.number} (any more): its head was rewritten while the run was "
         "under way. Nothing was pushed; ask again."
     )
+
+
+def _later(work: Work, ready: _Ready, now: PullRequest) -> list[str]:
+    """The newest commits of a head that has moved: one that GitHub signed for us may be among them."""
+    if not ready.policy.pull_request.signed:
+        return []
+    return [commit.sha for commit in reversed(work.host.pull_commits(work.repository, now.number))]
 
 
 def _fetch(work: Work, now: PullRequest) -> Ends:

@@ -55,9 +55,9 @@ class Remote:
                 heads[name.removeprefix(_HEADS)] = value
         return Refs(default, heads)
 
-    def fetch(self, sha: str) -> None:
-        """Bring the commit `sha` here, without its history."""
-        transport.fetch(self.git_dir, self.url, [sha], self.token, ["--depth=1"])
+    def fetch(self, sha: str, depth: int = 1) -> None:
+        """Bring the commit `sha` here, with no more history than `depth` commits."""
+        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"])
 
     def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
         """Set `branch` to `sha` if it is still at `expected` (empty: if it does not exist).

@@ -1,0 +1,144 @@
+"""Commits made by GitHub's API where the policy asks for signed ones: the judged tree, once, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.checkout.git import Git
+from bot.contracts.errors import PublishError
+from bot.github.git_data import GitData
+from tests.publish.conftest import FIXED, REPO, World
+from tests.publish.test_on_pull import bundle_on, parent, theirs
+
+POLICY = {".github/agent.yml": "pull_request: {signed: true}\npush_to_head: true\n"}
+AUTHOR = "author github-actions[bot]"
+
+
+@pytest.fixture(autouse=True)
+def policy(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, POLICY)
+
+
+def made(world: World) -> list[str]:
+    return [path for path in world.writes() if path.endswith("/git/commits")]
+
+
+def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World) -> None:
+    published = world.publish(world.bundle())
+    commit = world.commit(published.commit)
+    assert AUTHOR in commit
+    assert f"parent {world.base_sha}" in commit
+    assert "Round totals once, at the end" in commit
+    assert f"Co-authored-by: ann <{world.ann}+ann@" in commit
+    assert world.show(published.commit, "invoice.py") == FIXED
+    assert world.branches()[published.branch] == published.commit
+
+
+def test_twice_is_one_commit_and_one_pull_request(world: World) -> None:
+    bundle = world.bundle()
+    first = world.publish(bundle)
+    before = (world.branches(), world.pulls(), world.writes())
+    assert world.publish(bundle).commit == first.commit
+    assert (world.branches(), world.pulls(), world.writes()) == before
+
+
+def test_a_run_that_could_not_open_its_pull_request_is_taken_up(world: World) -> None:
+    world.forge.allow_actions_pull_requests(REPO, False)
+    bundle = world.bundle()
+    with pytest.raises(PublishError):
+        world.publish(bundle)
+    world.forge.allow_actions_pull_requests(REPO, True)
+    assert world.publish(bundle).created
+    assert len(made(world)) == 1
+    assert len(world.branches()) == 2
+
+
+def test_onto_a_head_twice_is_one_commit_also_beneath_later_ones(world: World) -> None:
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    head = world.base_sha
+    published = world.publish(bundle)
+    assert world.branches()["topic"] == published.commit
+    assert parent(world, published.commit) == head
+    assert AUTHOR in world.commit(published.commit)
+    world.publish(bundle)
+    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
+    world.publish(bundle)
+    assert world.branches()["topic"] == later
+    assert len(made(world)) == 1
+    assert len(world.pulls()) == 1
+
+
+def staged(world: World, entries: Mapping[str, tuple[str, bytes] | None]) -> bytes:
+    """A patch that git makes of files with modes and any bytes; None removes one."""
+    git = Git(world.forge.git_folder(REPO))
+    index = world.room("index")
+    git.run("read-tree", world.base_sha, index=index)
+    for path, entry in entries.items():
+        if entry is None:
+            git.run("update-index", "--force-remove", path, index=index, work_tree=world.folder)
+            continue
+        blob = git.run("hash-object", "-w", "--stdin", input=entry[1]).decode().strip()
+        git.run("update-index", "--add", "--cacheinfo", f"{entry[0]},{blob},{path}", index=index)
+    return git.run("diff-index", "--cached", "-p", "--binary", "--no-renames", world.base_sha, index=index)
+
+
+def test_modes_bytes_and_removals_are_the_judged_ones(world: World) -> None:
+    patch = staged(
+        world,
+        {
+            "run.sh": ("100755", b"#!/bin/sh\n"),
+            "image.bin": ("100644", bytes(range(256))),
+            "crlf.txt": ("100644", b"one\r\ntwo"),
+            "größe und mehr.txt": ("100644", b""),
+            "README.md": None,
+        },
+    )
+    published = world.publish(world.bundle(patch=patch))
+    git = Git(world.forge.git_folder(REPO))
+    listing = git.run("diff-tree", "-r", "-z", "--raw", world.base_sha, published.commit).decode().split("\0")
+    changes = dict(zip(listing[1::2], listing[::2], strict=False))
+    assert set(changes) == {"run.sh", "image.bin", "crlf.txt", "größe und mehr.txt", "README.md"}
+    assert changes["run.sh"].split()[1] == "100755"
+    assert changes["README.md"].endswith("D")
+    assert git.run("cat-file", "blob", f"{published.commit}:image.bin") == bytes(range(256))
+    assert git.run("cat-file", "blob", f"{published.commit}:crlf.txt") == b"one\r\ntwo"
+
+
+@pytest.mark.parametrize("made_of", ["another tree", "another parent"])
+def test_what_is_not_the_judged_commit_is_not_pushed(
+    world: World, monkeypatch: pytest.MonkeyPatch, made_of: str
+) -> None:
+    bundle = world.bundle()
+    stray = world.forge.commit(REPO, {"evil.txt": "x\n"}, branch="stray", author="bob")
+    git = Git(world.forge.git_folder(REPO))
+    tree = git.run("rev-parse", f"{stray}^{{tree}}").decode().strip()
+    create = GitData.create_commit
+
+    def lying(self: GitData, repository: str, **fields: Any) -> str:
+        other = {"tree": tree} if made_of == "another tree" else {"parent": stray}
+        return create(self, repository, **{**fields, **other})
+
+    monkeypatch.setattr(GitData, "create_commit", lying)
+    with pytest.raises(PublishError, match="another commit than it was asked for"):
+        world.publish(bundle)
+    assert set(world.branches()) == {"main", "stray"}
+
+
+def test_a_dry_run_makes_no_commit(world: World) -> None:
+    before = world.writes()
+    world.publish(world.bundle(), dry_run=True)
+    assert world.writes() == before
+    assert world.said[0].startswith("would push: make agent/issue-1")
+
+
+def test_without_the_key_commits_are_the_policys_identitys(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"})
+    outcome = world.outcome()
+    published = world.publish(world.bundle(request=replace(outcome.request)))
+    assert AUTHOR not in world.commit(published.commit)
+    assert made(world) == []
