@@ -32,6 +32,7 @@ from bot.policy.schema import ReviewPolicy
 from bot.publish.body import Links, figures
 from bot.publish.bundle import Bundle
 from bot.publish.commit import read_base_file
+from bot.publish.head import check_now
 from bot.publish.markers import ENDED, PROGRESS, is_ours, marked, read_mark
 from bot.publish.progress import OVER, ProgressState
 from bot.publish.remote import Remote
@@ -72,7 +73,10 @@ def publish_review(
     if posted is not None:
         say(f"this review is posted already: {posted.url}")
         return asked.finish(host, posted.findings)
-    seen = _look(asked, host, folder)
+    now = host.pull(asked.repository, asked.pull.number)
+    # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
+    check_now(asked.outcome.request, now)
+    seen = _look(asked, now.head_sha, folder)
     report = _report(asked, seen, past)
     if not report.findings:
         say("the review has nothing to say")
@@ -167,13 +171,12 @@ class _Seen:
     notes: tuple[str, ...] = ()
 
 
-def _look(asked: _Asked, host: Host, folder: Path) -> _Seen:
+def _look(asked: _Asked, head_now: str, folder: Path) -> _Seen:
     """At the head that was reviewed; where it is gone from the server, at the one that is there now."""
     try:
         return _at(asked, asked.review.head_sha, folder)
     except MovedHeadError:
-        now = host.pull(asked.repository, asked.pull.number)
-        return _at(asked, now.head_sha, _beside(folder))
+        return _at(asked, head_now, _beside(folder))
 
 
 def _beside(folder: Path) -> Path:
