@@ -13,13 +13,27 @@ import pytest
 from bot.forge.bundled import REPORTER
 from tests.support.act import Act, Ran
 from tests.support.fix_script import DONE, EDITS, VIEW, mending
-from tests.support.model_script import Asked, Say, Step, Turn
+from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
 pytestmark = [pytest.mark.act, pytest.mark.bubblewrap, pytest.mark.node]
 
 KEY = "sk-canary-7be2"
+POLICY = (
+    "version: 1\nthread_author: [review]\ntiers:\n  outsider: { usd: 1, turns: 10, minutes: 10 }\n"
+)
+CODE = "def mean(values):\n    return sum(values) / len(values)\n"
+FINDING = Call(
+    "report_finding",
+    {
+        "path": "stats.py",
+        "line": 2,
+        "severity": "major",
+        "title": "Fails on nothing",
+        "body": "No values, no mean.",
+    },
+)
 
 
 def act(stage: Stage, server: ModelServer, venv: Path | None = None) -> Act:
@@ -48,6 +62,23 @@ def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage, insta
     assert ran.artifacts == set()
     assert len(stage.bot_comments()) == 1
     assert stage.pulls() == []
+
+
+def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, installed: Path) -> None:
+    """The fork's author may do nothing here; the policy lets them have their own pull request reviewed."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": POLICY})
+    fork = stage.forge.fork(stage.repo, REPORTER)
+    stage.forge.commit(fork, {"stats.py": CODE}, branch="topic", author=REPORTER)
+    number = stage.forge.open_pull(stage.repo, REPORTER, f"{REPORTER}:topic")
+    pull = stage.get(f"pulls/{number}")
+    event = {"action": "opened", "number": number, "pull_request": pull, "sender": pull["user"]}
+    event["repository"] = stage.sample.event["repository"]
+    with ModelServer([FINDING, Say("It fails on nothing.")]) as server:
+        ran = act(stage, server, installed).run("review.yml", event, "pull_request_target")
+    assert ran.jobs == {"run": "success", "publish": "success"}, ran.log
+    [remark] = stage.get(f"pulls/{number}/comments")
+    assert (remark["path"], remark["line"]) == ("stats.py", 2)
+    assert KEY not in ran.log
 
 
 def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> None:
