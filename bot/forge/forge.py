@@ -12,6 +12,7 @@ from types import TracebackType
 
 from bot.forge.by_hand.actions import Actions
 from bot.forge.by_hand.checks import Checks
+from bot.forge.by_hand.events import Events
 from bot.forge.by_hand.people import ACTIONS_BOT
 from bot.forge.by_hand.pulls import Pulls
 from bot.forge.by_hand.repositories import Repositories
@@ -26,7 +27,7 @@ from bot.forge.web.pages import Pages
 __all__ = ["ACTIONS_BOT", "Forge"]
 
 
-class Forge(Repositories, Threads, Pulls, Reviews, Checks, Actions, Trouble):
+class Forge(Repositories, Threads, Pulls, Reviews, Checks, Actions, Events, Trouble):
     """A small GitHub on a loopback port, until it is closed. Use it as a context manager.
 
     Methods that name a repository take `owner/name`; those that act for somebody take a login. People and

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from bot.forge import events, pulls, threads
+from bot.forge import pulls, threads
 from bot.forge.by_hand.base import Base
+from bot.forge.events import threads as events
 from bot.forge.operations.labels import label_named
 from bot.forge.timeline import set_assignees, set_labels
 
@@ -54,7 +55,8 @@ class Threads(Base):
             repository = self._repository(repo)
             issue = repository.threads[number]
             comment = threads.add_comment(self._state, repository, issue, self._user(login), body, at)
-            return comment.id, self.issue_comment_event(repo, comment.id)
+            event = events.issue_comment(self._server.site, repository, issue, comment, "created")
+            return comment.id, event
 
     def edit_comment(self, repo: str, comment_id: int, body: str, *, at: str | None = None) -> None:
         with self._state.lock:
@@ -82,11 +84,3 @@ class Threads(Base):
             elif state == "open":
                 issue.state, issue.closed_at, issue.closed_by = "open", None, None
             issue.locked = issue.locked if locked is None else locked
-
-    def issue_comment_event(
-        self, repo: str, comment_id: int, action: Literal["created", "edited", "deleted"] = "created"
-    ) -> dict[str, Any]:
-        """The payload of `issue_comment`, as GitHub would deliver it now."""
-        with self._state.lock:
-            issue, comment = self._comment(repo, comment_id)
-            return events.issue_comment(self._server.site, self._repository(repo), issue, comment, action)

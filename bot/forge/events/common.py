@@ -1,30 +1,26 @@
-"""What GitHub delivers when something happens: event payloads."""
+"""What every event's payload has: where it happened and who did it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bot.forge.shapes import people, repositories, threads
+from bot.forge.shapes import people, repositories
 from bot.forge.shapes.site import Site
-from bot.forge.state import Comment, Issue, Repository
+from bot.forge.state import Repository, User
+
+Json = dict[str, Any]
 
 
-def issue_comment(
-    site: Site, repo: Repository, issue: Issue, comment: Comment, action: str
-) -> dict[str, Any]:
-    """The sender is the comment's author."""
-    payload: dict[str, Any] = {
-        "action": action,
-        "issue": threads.issue(site, repo, issue),
-        "comment": threads.comment(site, repo, issue, comment),
+def payload(site: Site, repo: Repository, sender: User | None, **fields: Any) -> Json:
+    """The event's own fields first, as GitHub has them; `sender` None is a deleted account."""
+    made: Json = {
+        **fields,
         "repository": repositories.repository(site, repo),
-        "sender": people.person(site, comment.author),
+        "sender": people.person(site, sender),
     }
-    if action == "edited":
-        payload["changes"] = {"body": {"from": comment.body}}
     if repo.owner.kind == "Organization":
-        payload["organization"] = organisation(site, repo)
-    return payload
+        made["organization"] = organisation(site, repo)
+    return made
 
 
 def organisation(site: Site, repo: Repository) -> dict[str, Any]:

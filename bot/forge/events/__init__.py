@@ -1,0 +1,1 @@
+"""What GitHub delivers when something happens: event payloads, one module a family."""
