@@ -22,7 +22,7 @@ def fit(body: str, limit: int = BODY_LIMIT) -> str:
     tail = f"\n\n{NOTE}\n" + (f"\n{mark}\n" if mark else "")
     room = limit - len(tail)
     while True:
-        cut = _at_line(text[: max(room, 0)])
+        cut = _without_half_suggestion(_at_line(text[: max(room, 0)]))
         closing = _closing(cut)
         if len(cut) + len(closing) + len(tail) <= limit or not cut:
             return f"{cut}{closing}{tail}"
@@ -48,15 +48,28 @@ def _at_line(text: str) -> str:
 
 def _closing(text: str) -> str:
     """What ends the code block and the folds that are open at the end of `text`."""
-    fence = ""
-    folds = 0
+    fence, _, folds = _open_at_end(text)
+    return (f"\n{fence}" if fence else "") + "\n\n</details>" * max(folds, 0)
+
+
+def _without_half_suggestion(text: str) -> str:
+    """A suggestion that was cut would still apply, and delete what was cut off."""
+    fence, start, _ = _open_at_end(text)
+    words = text[start:].partition("\n")[0].strip().removeprefix(fence).split()
+    return text[:start].rstrip() if fence and words[:1] == ["suggestion"] else text
+
+
+def _open_at_end(text: str) -> tuple[str, int, int]:
+    """The fence of the code block that is open at the end, empty for none, where it starts, and the open folds."""
+    fence, start, folds, place = "", 0, 0, 0
     for line in text.split("\n"):
         found = _FENCE.match(line)
         if fence:
             if found and found.group(1).startswith(fence) and not line[found.end() :].strip():
                 fence = ""
         elif found:
-            fence = found.group(1)
+            fence, start = found.group(1), place
         else:
             folds += line.count("<details") - line.count("</details>")
-    return (f"\n{fence}" if fence else "") + "\n\n</details>" * max(folds, 0)
+        place += len(line) + 1
+    return fence, start, folds

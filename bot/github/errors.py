@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -97,7 +99,7 @@ def sentence(failure: Failure, doing: str) -> str:
     if failure.reasons:
         said = f"{said}: {'; '.join(failure.reasons)}"
     if failure.rate_limited:
-        return f"GitHub's rate limit stopped us while {doing} ({failure.status}: {said}); try again later."
+        return f"GitHub's rate limit stopped us while {doing} ({failure.status}: {said}); try again {_when(failure)}."
     match status := failure.status:
         case 0:
             return f"GitHub did not answer while {doing} ({said})."
@@ -119,6 +121,15 @@ def sentence(failure: Failure, doing: str) -> str:
             return f"GitHub did not take the request while {doing} (422: {said})."
         case _:
             return f"GitHub answered {status} while {doing} ({said})."
+
+
+def _when(failure: Failure) -> str:
+    if failure.retry_after is not None:
+        return f"in {failure.retry_after:.0f} seconds"
+    if failure.out_of_quota and failure.reset_at is not None:
+        with suppress(OverflowError, ValueError, OSError):
+            return f"after {datetime.fromtimestamp(failure.reset_at, UTC):%Y-%m-%d %H:%M} UTC"
+    return "later"
 
 
 def _reason(error: object) -> str:

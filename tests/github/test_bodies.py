@@ -44,6 +44,14 @@ def test_the_sentence_stands_outside_of_code_and_folds() -> None:
     assert above[-3:] == ["````", "", "</details>"]
 
 
+@pytest.mark.parametrize("fence", ["```", "  ~~~~ "])
+def test_half_a_suggestion_is_none(fence: str) -> None:
+    text = f"Better:\n\n{fence}suggestion\n" + "line\n" * 20_000 + f"{fence}\n"
+    assert fit(text).partition(NOTE)[0].strip() == "Better:"
+    whole = f"{fence}suggestion\nline\n{fence}\n"
+    assert whole in fit(whole + "words\n" * 20_000)
+
+
 def test_a_long_text_is_cut_at_the_end_of_a_line() -> None:
     cut = fit("twelve chars\n" * 10_000)
     assert set(cut.partition(NOTE)[0].split()) == {"twelve", "chars"}

@@ -128,6 +128,24 @@ def test_a_retry_after_may_be_a_date_by_githubs_clock(web: Web, client: Client) 
     assert client.slept == [9.0]
 
 
+@pytest.mark.parametrize(
+    ("headers", "when"),
+    [
+        ({"Retry-After": "3600"}, "in 3600 seconds"),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1792567680"}, "after 2026-10-21 07:28 UTC"),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9e99"}, "later"),
+        ({"Retry-After": "Wed, 99 Foo"}, "later"),
+    ],
+)
+def test_a_limit_that_is_too_far_off_says_when(
+    web: Web, client: Client, headers: dict[str, str], when: str
+) -> None:
+    web.get(REPO, status=429, json={"message": "slow"}, headers=headers)
+    with pytest.raises(GitHubError, match=f"try again {when}"):
+        client.github.repository(NAME)
+    assert all(wait <= 300 for wait in client.slept)
+
+
 def test_a_body_too_long_for_github_is_cut(web: Web, client: Client) -> None:
     web.post(COMMENTS, json=comment(1))
     client.github.create_comment(NAME, 7, "ä" * 70_000)
