@@ -16,7 +16,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
-from bot.github.values import ReviewDraft
+from bot.github.values import ReviewDraft, TreeEntry
 from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment
 
 Web = responses.RequestsMock
@@ -29,6 +29,11 @@ ISSUE = {
 }  # fmt: skip
 END = {"ref": "agent/x", "sha": SHA, "repo": {"full_name": NAME}}
 PULL = {**ISSUE, "draft": True, "head": END, "base": END}
+ENTRIES = [
+    TreeEntry("a", "100644", text=""),
+    TreeEntry("b", "100755", sha=SHA),
+    TreeEntry("c", "100644"),
+]
 DRAFTS = [
     ReviewDraft("a.py", "one", 5),
     ReviewDraft("a.py", "two", 9, Side.LEFT, start_line=7, start_side=Side.LEFT),
@@ -119,6 +124,43 @@ CASES = [
                 ],
             },
         }, False, {"id": 9}, f"report the check 'review' on {SHA[:12]} of octo/hello: neutral",
+    ),
+    Case(
+        "create_blob",
+        lambda h: h.create_blob(NAME, b"\xff"),
+        "POST",
+        "/git/blobs",
+        {"content": "/w==", "encoding": "base64"},
+        True,
+        {"sha": SHA},
+        "store 1 bytes in octo/hello",
+    ),
+    Case(
+        "create_tree",
+        lambda h: h.create_tree(NAME, SHA, ENTRIES),
+        "POST",
+        "/git/trees",
+        {
+            "base_tree": SHA,
+            "tree": [
+                {"path": "a", "mode": "100644", "type": "blob", "content": ""},
+                {"path": "b", "mode": "100755", "type": "blob", "sha": SHA},
+                {"path": "c", "mode": "100644", "type": "blob", "sha": None},
+            ],
+        },
+        True,
+        {"sha": SHA},
+        "store a tree in octo/hello",
+    ),
+    Case(
+        "create_commit",
+        lambda h: h.create_commit(NAME, message="m", tree=SHA, parent=SHA),
+        "POST",
+        "/git/commits",
+        {"message": "m", "tree": SHA, "parents": [SHA]},
+        True,
+        {"sha": SHA},
+        f"make a commit on {SHA[:12]} in octo/hello",
     ),
     Case(
         "cancel_run", lambda h: h.cancel_run(NAME, 6), "POST", "/actions/runs/6/cancel", None, True, {},
