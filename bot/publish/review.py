@@ -131,13 +131,15 @@ class _Asked:
         return self.remote.url.removesuffix("/").removesuffix(".git")
 
     def finish(self, host: Host, findings: int) -> tuple[str, ...]:
-        """The last word of the progress comment, where there is one."""
+        """The last word of the comments that speak of this run, where there are some."""
         if self.place is None:
             return ()
-        headline = f"Reviewed: {count_of(findings, 'finding')}"
-        state = ProgressState(headline, (figures(self.outcome),), self.links.run)
+        found = count_of(findings, "finding")
+        state = ProgressState(f"Reviewed: {found}", (figures(self.outcome),), self.links.run)
+        # An end comment of an earlier try that failed is true no longer.
+        after_all = f"**Reviewed after all:** {found}."
         try:
-            edit_comments(host, self.place, {PROGRESS: state.text()}, OVER)
+            edit_comments(host, self.place, {PROGRESS: state.text(), ENDED: after_all}, OVER)
         except GitHubError as error:
             return (f"The progress comment could not be finished: {error}",)
         return ()

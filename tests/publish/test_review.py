@@ -243,6 +243,18 @@ def test_an_answer_that_was_lost_is_looked_for(pull: Reviewed) -> None:
     assert len(pull.reviews()) == 1
 
 
+def test_a_failure_that_was_told_is_taken_back_when_it_works_after_all(pull: Reviewed) -> None:
+    bundle = pull.bundle(finding())
+    pull.world.forge.fail_next(
+        "POST", r"/reviews$", 403, body={"message": "Resource not accessible by integration"}
+    )
+    with pytest.raises(PublishError, match="403"):
+        pull.publish(bundle)
+    assert "403" in pull.world.comments(pull.number)[-1]
+    pull.publish(bundle)
+    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed after all:** 1 finding.")
+
+
 # What policy says
 
 
