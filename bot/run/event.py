@@ -81,6 +81,9 @@ def run_event(asked: EventRun, environment: Mapping[str, str], say: Say, watch: 
     github = connect(require_token(where), where.api_url)
     if wanted.repository.clone_url:
         github.know(wanted.repository)
+    else:
+        # A schedule's payload need not say where the default branch is, which the policy is read from.
+        wanted = replace(wanted, repository=github.repository(wanted.repository.name))
     host: Host = Recorder(github, say) if asked.dry_run else github
     return _Handling(asked, environment, where, github, host, given, wanted, say, watch).handle(event)
 
