@@ -140,7 +140,7 @@ NOW = int(datetime.now(UTC).timestamp())
         ({"key": "another"}, "could not be decoded"),
         ({"iss": "nobody"}, "could not be decoded"),
     ],
-    ids=str,
+    ids=["over", "too long", "no end", "not yet", "no beginning", "another key", "nobody"],
 )
 def test_a_wrong_word_is_a_401(
     forge: Forge, wire: WireTo, app: int, changes: dict[str, Any], words: str
