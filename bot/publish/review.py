@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bot.checkout import layout
 from bot.checkout.compare import diff_between
-from bot.checkout.errors import MovedHeadError
+from bot.checkout.errors import CheckoutError, MovedHeadError
 from bot.checkout.git import Git
 from bot.checkout.pull import PullHead, fetch_ends
 from bot.contracts.errors import PublishError
@@ -82,7 +82,7 @@ def publish_review(
         say("the review has nothing to say")
         return asked.tell_nothing(host, report)
     event = "REQUEST_CHANGES" if _requests_changes(report, seen.policy) else "COMMENT"
-    made = _post(asked, host, seen, report, past, event)
+    made, report = _post(asked, host, seen, report, past, event)
     say(f"review posted: {made.url}")
     return (*_report_check(asked, host, report), *asked.finish(host, len(report.findings)))
 
@@ -242,38 +242,43 @@ def _report(asked: _Asked, seen: _Seen, past: Past) -> Report:
     )
 
 
-def _post(asked: _Asked, host: Host, seen: _Seen, report: Report, past: Past, event: str) -> ReviewData:
-    """With its comments; where GitHub does not take them, on the head that is there now; else all in the body."""
+def _post(
+    asked: _Asked, host: Host, seen: _Seen, report: Report, past: Past, event: str
+) -> tuple[ReviewData, Report]:
+    """With its comments; where GitHub does not take them, on the head that is there now; else all in the body.
+
+    Returns what was made, and of what.
+    """
     try:
-        return _send(asked, host, report, event)
+        return _send(asked, host, report, event), report
     except GitHubError as error:
         if error.status != 422:
             raise
         refused = error
     if refused.says("own pull request"):
         event = "COMMENT"
-    now = host.pull(asked.repository, asked.pull.number)
-    if now.head_sha != seen.head_sha:
-        moved = _at(asked, now.head_sha, _beside(seen.git.git_dir))
-        report = _report(asked, moved, past)
+    report = _placed_anew(asked, host, seen, past) or report
     try:
-        return _send(asked, host, report, event)
+        return _send(asked, host, report, event), report
     except GitHubError as error:
         if error.status != 422:
             raise
         refused = error
     why = "GitHub did not take it on its lines"
-    return _send(
-        asked,
-        host,
-        replace(
-            report,
-            anchored=(),
-            unanchored=(*((finding, why) for finding in report.anchored), *report.unanchored),
-            notes=(*report.notes, str(refused)),
-        ),
-        "COMMENT",
-    )
+    in_body = (*((finding, why) for finding in report.anchored), *report.unanchored)
+    report = replace(report, anchored=(), unanchored=in_body, notes=(*report.notes, str(refused)))
+    return _send(asked, host, report, "COMMENT"), report
+
+
+def _placed_anew(asked: _Asked, host: Host, seen: _Seen, past: Past) -> Report | None:
+    """On the head that is there now; `None` where it is the same, or cannot be had."""
+    now = host.pull(asked.repository, asked.pull.number)
+    if now.head_sha == seen.head_sha:
+        return None
+    try:
+        return _report(asked, _at(asked, now.head_sha, _beside(seen.git.git_dir)), past)
+    except CheckoutError:
+        return None
 
 
 def _send(asked: _Asked, host: Host, report: Report, event: str) -> ReviewData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from typing import Any
 
@@ -216,8 +217,6 @@ def rewrite(pull: Reviewed, files: dict[str, str]) -> None:
     forge = pull.world.forge
     forge.commit(REPO, files, branch="other", author="ann")
     sha = forge.branch_sha(REPO, "other")
-    import subprocess
-
     folder = str(forge.git_folder(REPO))
     subprocess.run(["git", "-C", folder, "update-ref", "refs/heads/topic", str(sha)], check=True)
     forge.commit(REPO, {"touch": "1\n"}, branch="topic", author="ann")
