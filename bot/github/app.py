@@ -33,10 +33,10 @@ def installation_token(
     repository: str,
     api_url: str,
     *,
-    permissions: Mapping[str, str] | None = None,
+    may_push: bool = True,
     pace: Pace | None = None,
 ) -> InstallationToken:
-    """A token for `repository` alone, with `permissions` of those that the app has, or all of them.
+    """A token for `repository` alone, with all permissions that the app has there, or all but changing code.
 
     `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
     that cannot be right, `GitHubError` for what GitHub refuses.
@@ -44,7 +44,14 @@ def installation_token(
     from bot.github.client import hub_at
 
     hub = hub_at(api_url, _signer(app_id, private_key))
-    return _App(hub, pace or Pace(), app_id.strip()).token(repository, permissions)
+    return _App(hub, pace or Pace(), app_id.strip()).token(repository, may_push)
+
+
+@dataclass(frozen=True, slots=True)
+class _Installation:
+    id: int
+    slug: str
+    permissions: Mapping[str, str]
 
 
 class _App(Border):
@@ -54,14 +61,14 @@ class _App(Border):
         super().__init__(hub, pace)
         self._app_id = app_id
 
-    def token(self, repository: str, permissions: Mapping[str, str] | None) -> InstallationToken:
-        installation, slug = self._installation(repository)
+    def token(self, repository: str, may_push: bool) -> InstallationToken:
+        found = self._installation(repository)
         body: dict[str, object] = {"repositories": [repository.partition("/")[2]]}
-        if permissions:
-            body["permissions"] = dict(permissions)
-        doing = f"asking for a token of the app {slug or self._app_id} for {repository}"
-        path = f"/app/installations/{installation}/access_tokens"
-        login = f"{slug}[bot]" if slug else ""
+        if not may_push:
+            body["permissions"] = _reading_code(found.permissions)
+        doing = f"asking for a token of the app {found.slug or self._app_id} for {repository}"
+        path = f"/app/installations/{found.id}/access_tokens"
+        login = f"{found.slug}[bot]" if found.slug else ""
         return self._send(
             doing,
             "POST",
@@ -72,14 +79,10 @@ class _App(Border):
             safe=True,
         )
 
-    def _installation(self, repository: str) -> tuple[int, str]:
+    def _installation(self, repository: str) -> _Installation:
         doing = f"looking for the app {self._app_id} on {repository}"
         try:
-            return self._one(
-                doing,
-                f"/repos/{repository}/installation",
-                lambda data: (int(data["id"]), str(data.get("app_slug") or "")),
-            )
+            return self._one(doing, f"/repos/{repository}/installation", _installation)
         except GitHubError as error:
             raise GitHubError(self._why(error, repository), error.failure) from error
 
@@ -103,6 +106,17 @@ class _App(Border):
             f"GitHub did not take the signature of the app {self._app_id} (401: {failure.message}): the private key "
             "is not one of this app's, or was deleted there. Make a new one on the app's settings page."
         )
+
+
+def _installation(data: Any) -> _Installation:
+    granted = {str(name): str(access) for name, access in (data.get("permissions") or {}).items()}
+    return _Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
+
+
+def _reading_code(granted: Mapping[str, str]) -> dict[str, str]:
+    """What was granted, with `contents` to be read only. Asking for more than was granted would be refused."""
+    kept = {name: access for name, access in granted.items() if name != "workflows"}
+    return kept | ({"contents": "read"} if "contents" in kept else {})
 
 
 def _off(ahead: float) -> str:

@@ -49,16 +49,16 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
     )
 
 
-def require_token(where: GitHubEnvironment, repository: str = "") -> str:
+def require_token(where: GitHubEnvironment, repository: str = "", *, may_push: bool = False) -> str:
     """The app's for `repository` (this run's own without one), where an app is given: two requests; else the token.
 
-    Raises `UsageError` naming what to set.
+    An app's token cannot change code unless it `may_push`. Raises `UsageError` naming what to set.
     """
     if where.app_id or where.app_key:
         from bot.github.app import installation_token
 
         return installation_token(
-            where.app_id, where.app_key, repository or where.repository, where.api_url
+            where.app_id, where.app_key, repository or where.repository, where.api_url, may_push=may_push
         ).token
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")

@@ -44,7 +44,7 @@ def publish_bundle(
     """
     bundle = read_bundle(folder)
     where = read_github_environment(environment)
-    token = require_token(where)
+    token = require_token(where, may_push=True)
     github = connect(token, where.api_url)
     _check_request(bundle.outcome.request, environment, github)
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
@@ -69,6 +69,7 @@ def _check_request(request: Request, environment: Mapping[str, str], github: Git
         different = _actor_difference(request, event, github)
     else:
         repository = event.repository
+        github.know(repository)
         behind = event_behind(event, request.actor, github, lambda: _admission(repository, github))
         if isinstance(behind, Refusal):
             raise PublishError(behind.reason)

@@ -47,16 +47,21 @@ def ask(private_key: str, now: float | None = None, **fields: Any) -> Installati
 
 
 def play(web: Web) -> None:
-    web.get(INSTALLATION, json={"id": 77, "app_slug": "my-app"})
+    granted = {"contents": "write", "issues": "write", "workflows": "write"}
+    web.get(INSTALLATION, json={"id": 77, "app_slug": "my-app", "permissions": granted})
     web.post(TOKENS, status=201, json={"token": "ghs_secret", "expires_at": "2026-01-02T04:04:05Z"})
 
 
-def test_a_token_for_one_repository(web: Web, key: Pem) -> None:
+@pytest.mark.parametrize(
+    ("may_push", "asked"),
+    [(True, {}), (False, {"permissions": {"contents": "read", "issues": "write"}})],
+)
+def test_a_token_for_one_repository(web: Web, key: Pem, may_push: bool, asked: dict[str, Any]) -> None:
     play(web)
-    made = ask(key[0], permissions={"contents": "read"})
+    made = ask(key[0], may_push=may_push)
     assert made == InstallationToken("ghs_secret", "2026-01-02T04:04:05Z", "my-app[bot]")
     sent = json.loads(web.calls[1].request.body or b"")
-    assert sent == {"repositories": ["hello"], "permissions": {"contents": "read"}}
+    assert sent == {"repositories": ["hello"], **asked}
     for call in web.calls:
         scheme, _, token = call.request.headers["Authorization"].partition(" ")
         claims = jwt.decode(token, key[1], algorithms=["RS256"], options={"verify_iat": False})
@@ -144,7 +149,7 @@ def test_an_installation_that_lacks_a_permission_says_so(web: Web, key: Pem) -> 
     said = "The permissions requested are not granted to this installation."
     web.post(TOKENS, status=422, json={"message": said})
     with pytest.raises(AgentError, match="are not granted to this installation"):
-        ask(key[0], permissions={"workflows": "write"})
+        ask(key[0])
 
 
 def _forge(key: Pem, **clock: Any) -> Forge:
@@ -153,7 +158,7 @@ def _forge(key: Pem, **clock: Any) -> Forge:
     for name in ("hello", "other"):
         forge.create_repository("octo", name, private=True)
     public = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    granted = {"contents": "read", "issues": "write"}
+    granted = {"contents": "write", "issues": "write"}
     forge.register_app("my-app", key[1].public_bytes(*public).decode(), granted, owner="ann", id=123)  # type: ignore[arg-type]  # words
     return forge
 
@@ -196,3 +201,17 @@ def test_on_a_forge_a_clock_that_is_off_is_a_sentence(key: Pem, hours: int) -> N
         forge.install_app(123, "octo")
         with pytest.raises(GitHubError, match="this machine's clock is"):
             installation_token("123", key[0], NAME, forge.api_url)
+
+
+def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> None:
+    with _forge(key) as forge:
+        forge.install_app(123, "octo")
+        sha = forge.commit(NAME, {"a.txt": "a"})
+        pushing, reading = (
+            connect(installation_token("123", key[0], NAME, forge.api_url, may_push=may).token, forge.api_url)
+            for may in (True, False)
+        )
+        assert reading.branch_sha(NAME, "main") == sha
+        assert pushing.create_blob(NAME, b"a")
+        with pytest.raises(GitHubError, match="does not allow storing a file"):
+            reading.create_blob(NAME, b"a")
