@@ -50,6 +50,62 @@ def test_a_pull_request_shows_title_state_branches_body_and_diff(page: Page, pul
     assert "return a <mark>+</mark> b" in html
 
 
+def test_reviews_stand_where_they_were_made_with_their_threads(forge: Forge, page: Page, pull: int) -> None:
+    forge.comment(REPO, pull, "eve", "before", at="2026-01-01T00:00:00Z")
+    forge.review(
+        REPO,
+        pull,
+        "ada",
+        "Two things",
+        state="CHANGES_REQUESTED",
+        comments=[
+            {"path": "calc.py", "line": 2, "body": "Rather\n```suggestion\n    return sum((a, b))\n```"}
+        ],
+        at="2026-01-02T00:00:00Z",
+    )
+    first = forge.review_comment(REPO, pull, "tom", "calc.py", 1, "A & B?", at="2026-01-03T00:00:00Z")
+    forge.reply(REPO, first, "ada", "Yes", at="2026-01-04T00:00:00Z")
+    forge.comment(REPO, pull, "eve", "after", at="2026-01-05T00:00:00Z")
+    html = page(f"/{REPO}/pull/{pull}")
+    words = [
+        "before",
+        "requested changes",
+        "line 2",
+        "Suggested change",
+        "line 1",
+        "A &amp; B?",
+        "Yes",
+        "after",
+    ]
+    places = [html.index(word) for word in words]
+    assert places == sorted(places)
+    assert html.count("discussion_r") == 3
+    assert html.count("tom</b> reviewed") == 1
+
+
+def test_a_thread_says_that_it_is_resolved_or_outdated(forge: Forge, page: Page, pull: int) -> None:
+    first = forge.review_comment(REPO, pull, "tom", "calc.py", 2, "Why?")
+    assert "Outdated" not in page(f"/{REPO}/pull/{pull}")
+    forge.resolve(REPO, first, "ada")
+    forge.commit(REPO, {"calc.py": "gone\n"}, branch="topic")
+    html = page(f"/{REPO}/pull/{pull}")
+    assert '<span class="pill">Outdated</span><span class="pill">Resolved</span>' in html
+
+
+def test_a_pending_review_and_its_words_are_not_shown(forge: Forge, page: Page, pull: int) -> None:
+    comments = [{"path": "calc.py", "line": 2, "body": "half-written"}]
+    forge.review(REPO, pull, "tom", "not yet", state="PENDING", comments=comments)
+    html = page(f"/{REPO}/pull/{pull}")
+    assert "half-written" not in html
+    assert "not yet" not in html
+
+
+def test_checks_are_on_it(forge: Forge, page: Page, pull: int) -> None:
+    forge.add_check_run(REPO, str(forge.branch_sha(REPO, "topic")), "lint <all>", title="1 problem")
+    html = page(f"/{REPO}/pull/{pull}")
+    assert '<span class="badge failure">failure</span> lint &lt;all&gt;' in html
+
+
 @pytest.mark.parametrize(("state", "badge"), [("closed", "Closed"), ("merged", "Merged")])
 def test_its_state_is_on_it(forge: Forge, page: Page, pull: int, state: str, badge: str) -> None:
     if state == "merged":

@@ -49,6 +49,7 @@ def _parser(repository_url: str) -> MarkdownIt:
     parser.add_render_rule("html_inline", _safe_html)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("text", words)
+    parser.add_render_rule("fence", _fence)
     return parser
 
 
@@ -65,6 +66,14 @@ def safe_html(text: str) -> str:
         end = match.end()
     out.append(escape(text[end:]))
     return "".join(out)
+
+
+def _fence(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """What a reviewer suggests instead is said to be that."""
+    code = f"<pre><code>{escape(tokens[index].content)}</code></pre>\n"
+    if tokens[index].info.strip() != "suggestion":
+        return code
+    return f'<div class="suggestion"><span class="quiet">Suggested change</span>{code}</div>\n'
 
 
 def _image(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:

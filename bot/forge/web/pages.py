@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from bot.forge import access, diffs, errors, pulls
+from bot.forge import access, checks, diffs, errors, pulls
 from bot.forge.access import Caller
 from bot.forge.call import Reply
 from bot.forge.shapes.site import Site
 from bot.forge.state import Issue, Pull, Repository, Role, State
+from bot.forge.web.conversation import entries
 from bot.forge.web.hunks import lines
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Pages:
             head=_head_label(repo, issue.pull),
             status=_status(issue),
             commits=pulls.commits(repo, issue.pull),
+            entries=entries(repo, issue, issue.pull),
+            checks=checks.runs_on(repo, issue.pull.head_sha)[::-1],
             **_changes(repo, begin, issue.pull.head_sha),
         )
 
