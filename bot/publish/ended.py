@@ -19,6 +19,9 @@ _HEADLINES = {
     Status.REFUSED: "Refused",
     Status.FAILED: "The run failed",
     Status.NEEDS_INPUT: "An answer is needed",
+    Status.PLANNED: "A plan is made",
+    Status.ANSWERED: "Answered",
+    Status.REVIEWED: "Reviewed",
 }
 _WITHHELD_SHOWN = 20
 

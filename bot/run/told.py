@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.agent.loop import TurnInfo
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
 from bot.gate.redact import Redactor
 from bot.gate.text import withhold_if_secret
@@ -59,7 +59,7 @@ class ProgressComment:
 
     def end(self, outcome: Outcome) -> None:
         """The last word of the run: where a pull request or an end comment follows, publishing puts its own."""
-        if not outcome.files:
+        if not outcome.files or outcome.status is Status.NEEDS_INPUT:
             self._close(final_state(outcome, Links(run=self._run_url)))
         elif outcome.request.dry_run:
             said = "what would be published is in the run's log, the patch in its artifact"
@@ -104,9 +104,10 @@ class JobLog:
 
 
 def progress_comment(
-    place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool
+    place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool, comment: int = 0
 ) -> ProgressComment:
-    """The comment at `place`, none without one; with `dry_run` its writes go to `say`."""
+    """The comment at `place`, none without one; with `dry_run` its writes go to `say`. `comment` is the id of the one
+    that was begun before the program was installed, 0 for none."""
     if place is None:
         return ProgressComment(None, "", watch)
 
@@ -115,7 +116,7 @@ def progress_comment(
         client: GitHub = connect(where.token, where.api_url)
         return Recorder(client, say) if dry_run else client
 
-    return ProgressComment(Progress(host, place), where.run_url, watch)
+    return ProgressComment(Progress(host, place, comment=comment), where.run_url, watch)
 
 
 def tell(host: Host, place: Place, text: str, watch: Say) -> None:
