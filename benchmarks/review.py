@@ -11,7 +11,7 @@ from benchmarks.table import Row
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 from bot.findings.anchors import anchor
-from bot.findings.hunks import parse_diff
+from bot.findings.parse import parse_diff
 
 SECONDS = 0.5
 FILES = 300

@@ -22,7 +22,8 @@ from bot.contracts.review import Finding, Review, Severity
 from bot.contracts.wording import count_of
 from bot.findings.anchors import anchor
 from bot.findings.fingerprints import fingerprint, new_ones
-from bot.findings.hunks import Diff, parse_diff
+from bot.findings.hunks import Diff
+from bot.findings.parse import parse_diff
 from bot.findings.suggestions import settled
 from bot.github.errors import GitHubError
 from bot.github.host import Host

@@ -20,7 +20,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.contracts.review import Review
 from bot.findings.focus import changed_since
-from bot.findings.hunks import parse_diff
+from bot.findings.parse import parse_diff
 from bot.providers.connect import default_model
 from bot.run.folder import new_folder
 from bot.run.job import Job, run_job

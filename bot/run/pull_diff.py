@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.checkout.clone import Checkout
 from bot.checkout.compare import diff_between
 from bot.checkout.git import GitError
-from bot.findings.hunks import DiffError, parse_diff
+from bot.findings.parse import DiffError, parse_diff
 from bot.findings.shown import show
 
 # In characters, about 20,000 tokens: unlike for a review, it is the background of the work and not its subject.

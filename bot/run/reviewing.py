@@ -20,7 +20,8 @@ from bot.contracts.wording import count_of
 from bot.findings.anchors import advice, anchor
 from bot.findings.fingerprints import fingerprint
 from bot.findings.focus import changed_since
-from bot.findings.hunks import Diff, parse_diff
+from bot.findings.hunks import Diff
+from bot.findings.parse import parse_diff
 from bot.findings.shown import Shown, show
 from bot.findings.suggestions import settled
 

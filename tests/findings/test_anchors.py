@@ -9,7 +9,8 @@ import pytest
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 from bot.findings.anchors import LARGEST_BYTES, LARGEST_LINES, advice, anchor
-from bot.findings.hunks import Diff, FileDiff, FileStatus, parse_diff
+from bot.findings.hunks import Diff, FileDiff, FileStatus
+from bot.findings.parse import parse_diff
 
 # Right: 10-15 and 40-43. Left: 10-15 and 40-42, of which 12 and 13 were removed.
 DIFF = parse_diff(

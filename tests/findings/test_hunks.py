@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.pulls import Side
-from bot.findings.hunks import Diff, DiffError, FileDiff, FileStatus, Hunk, parse_diff
+from bot.findings.hunks import Diff, FileDiff, FileStatus, Hunk
+from bot.findings.parse import DiffError, parse_diff
 
 LINES = [
     "alpha",

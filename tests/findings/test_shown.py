@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bot.findings.focus import changed_since
-from bot.findings.hunks import Diff, parse_diff
+from bot.findings.hunks import Diff
+from bot.findings.parse import parse_diff
 from bot.findings.shown import show
 
 DIFF = b"""diff --git a/a.py b/b.py

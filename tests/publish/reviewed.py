@@ -12,7 +12,8 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import Side
 from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Review, Severity
-from bot.findings.hunks import Diff, parse_diff
+from bot.findings.hunks import Diff
+from bot.findings.parse import parse_diff
 from bot.publish.bundle import Bundle, read_bundle, write_bundle
 from bot.publish.markers import PROGRESS
 from bot.publish.publish import Published
