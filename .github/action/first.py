@@ -2,7 +2,8 @@
 
 Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. Standard library
 and our own standard-library modules only. It says `go` and `reason` as outputs of the step, and where it goes on for
-somebody who asked in a comment, they get an answer at once: a reaction, and for a maintainer the progress comment.
+somebody who asked in a comment, they get an answer at once: a reaction, and for a maintainer the progress comment,
+whose id is the output `comment`.
 
 It lets nobody in: everything is checked again, with the whole policy, by the program that is then installed. It only
 keeps out who would be refused there. Where it cannot tell, it lets that check decide.
@@ -35,7 +36,7 @@ from bot.intake.answers import Ignored  # noqa: E402
 from bot.intake.asked import Asked, Cause, Given, recognise  # noqa: E402
 from bot.intake.event import REVIEW_COMMENT, read_event  # noqa: E402
 from bot.intake.payload import Account  # noqa: E402
-from bot.publish.markers import PROGRESS, REFUSED, mark, marked, told_to  # noqa: E402
+from bot.publish.markers import PROGRESS, REFUSED, mark, marked, request_key, told_to  # noqa: E402
 
 POLICY = ".github/agent.yml"
 # What is off until the policy has such a key.
@@ -167,21 +168,27 @@ def told_today(api: Api, base: str, account: int) -> bool:
     return told or len(comments) >= PAGE
 
 
-def greet(asked: Asked, api: Api, environment: Mapping[str, str], *, progress: bool) -> None:
+def greet(asked: Asked, api: Api, environment: Mapping[str, str], actions: Actions, *, progress: bool) -> None:
     """The first that the asker sees. Nothing depends on it."""
     base, trigger = f"/repos/{asked.repository.name}", asked.trigger
-    on_lines = trigger.event == REVIEW_COMMENT
-    if trigger.comment_id:
-        kind = "pulls" if on_lines else "issues"
+    if not trigger.comment_id:
+        return
+    try:
+        kind = "pulls" if trigger.event == REVIEW_COMMENT else "issues"
         api.post(f"{base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": "eyes"})
-    if not progress or on_lines or not trigger.comment_id:
+    except ApiError as error:
+        # On lines of a diff it takes a token that may write to pull requests.
+        actions.print(f"note: no reaction to the comment: {error}")
+    if not progress:
         return
     run = environment.get("GITHUB_RUN_ID", "")
     page = f"{environment.get('GITHUB_SERVER_URL', '')}/{environment.get('GITHUB_REPOSITORY', '')}/actions/runs/{run}"
     link = f"\n\n[Follow the run]({page})" if run else ""
-    written = mark(PROGRESS, request=trigger.comment_id, state="on", **({"run": run} if run else {}))
+    key = request_key(trigger.event, trigger.comment_id)
+    written = mark(PROGRESS, request=key, state="on", **({"run": run} if run else {}))
     body = marked(f"**Working on it**\n\n- getting ready{link}", written)
-    api.post(f"{base}/issues/{asked.number}/comments", {"body": body})
+    made = api.post(f"{base}/issues/{asked.number}/comments", {"body": body})
+    actions.set_output("comment", str(made["id"]))
 
 
 def main(environment: Mapping[str, str]) -> ExitCode:
@@ -206,12 +213,13 @@ def main(environment: Mapping[str, str]) -> ExitCode:
         return ExitCode.DONE
     try:
         if decision.refuse and asked.asker:
-            told = mark(REFUSED, request=asked.trigger.comment_id, to=asked.asker.id)
+            key = request_key(asked.trigger.event, asked.trigger.comment_id)
+            told = mark(REFUSED, request=key, to=asked.asker.id)
             comments = f"/repos/{asked.repository.name}/issues/{asked.number}/comments"
             api.post(comments, {"body": marked(decision.reason, told)})
         elif command and decision.go and environment.get("SLASH_AGENT_PROGRESS") != "false":
             long_run = decision.known and not command.problem and command.verb not in INSTANT
-            greet(asked, api, environment, progress=long_run)
+            greet(asked, api, environment, actions, progress=long_run)
     except ApiError as error:
         actions.print(f"note: the thread could not be told: {error}")
     return ExitCode.DONE

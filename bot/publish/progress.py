@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.contracts.errors import AgentError
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.body import shown_line
 from bot.publish.markers import PROGRESS, read_mark
-from bot.publish.thread import Place, edit_comments, find_comment, post, rewrite, with_mark
+from bot.publish.thread import Place, edit_comments, find_comment, with_mark
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
@@ -51,6 +51,7 @@ def finish_progress(host: Host, place: Place, state: ProgressState) -> None:
 
 def close_progress(host: Host, place: Place, text: str) -> bool:
     """Make the progress comment say `text` for good where it still says that somebody works on it; whether it did."""
+    place = replace(place, lines=0)
     found = find_comment(host, place, PROGRESS)
     if found is None or (read_mark(found.body, PROGRESS) or {}).get("state") != "on":
         return False
@@ -58,15 +59,19 @@ def close_progress(host: Host, place: Place, text: str) -> bool:
 
 
 class Progress:
-    """`connect` is called on the writing thread, so that importing PyGithub there delays nobody.
+    """`connect` is called on the writing thread, so that importing PyGithub there delays nobody. `comment` is the id
+    of the comment where somebody began it already, 0 where it is to be looked for.
 
     `update` and `close` may be called from any thread. `problem` says why nothing is written any more.
     """
 
-    def __init__(self, connect: Callable[[], Host], place: Place, *, interval: float = INTERVAL) -> None:
+    def __init__(
+        self, connect: Callable[[], Host], place: Place, *, interval: float = INTERVAL, comment: int = 0
+    ) -> None:
         self._connect = connect
-        self._place = place
+        self._place = replace(place, lines=0)
         self._interval = interval
+        self._comment = comment
         self._changed = threading.Condition()
         self._pending: ProgressState | None = None
         self._closed = False
@@ -97,8 +102,7 @@ class Progress:
     def _work(self) -> None:
         try:
             host = self._connect()
-            found = find_comment(host, self._place, PROGRESS)
-            comment_id = found.id if found else None
+            comment_id = self._comment or self._found(host)
             written_at = float("-inf")
             while (state := self._next(written_at + self._interval)) is not None:
                 comment_id = self._write(host, comment_id, state)
@@ -109,6 +113,10 @@ class Progress:
             self.problem = "" if deleted else str(error)
         except AgentError as error:
             self.problem = str(error)
+
+    def _found(self, host: Host) -> int | None:
+        found = find_comment(host, self._place, PROGRESS)
+        return found.id if found else None
 
     def _next(self, not_before: float) -> ProgressState | None:
         """The newest state, once it may be written; `None` when closed and nothing is left."""
@@ -123,6 +131,6 @@ class Progress:
     def _write(self, host: Host, comment_id: int | None, state: ProgressState) -> int:
         body = with_mark(self._place, PROGRESS, state.text(), OVER if state.over else ON)
         if comment_id is None:
-            return post(host, self._place, body)
-        rewrite(host, self._place, comment_id, body)
+            return host.create_comment(self._place.repository, self._place.number, body).id
+        host.edit_comment(self._place.repository, self._place.number, comment_id, body)
         return comment_id

@@ -1,13 +1,14 @@
 """Our own comments where somebody asked: found again by mark and author, written once.
 
 A request in a pull request's conversation or under an issue is answered there; one on lines of a diff, in the
-thread on these lines.
+thread on these lines. That takes a token that may write to pull requests: without one, and where the lines' thread is
+gone, the conversation has to do. Progress is always shown in the conversation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.contracts.request import Request, Trigger
 from bot.github.errors import GitHubError
@@ -36,12 +37,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A comment of the conversation or of a thread on lines."""
+    """A comment of the conversation, or of the thread on lines that begins with the comment `lines`."""
 
     id: int
     author: Account
     body: str
     updated_at: str = ""
+    lines: int = 0
 
 
 def place_of(request: Request) -> Place | None:
@@ -73,12 +75,11 @@ def tries_key(head_sha: str) -> str:
 
 
 def written_at(host: Host, place: Place) -> Iterator[Written]:
-    """What stands where `place` is, oldest first."""
+    """What stands where `place` is, the lines' thread before the conversation, each oldest first."""
     if place.lines:
         for remark in host.review_comments(place.repository, place.number, place.since):
             if remark.in_reply_to == place.lines:
-                yield Written(remark.id, remark.author, remark.body, remark.updated_at)
-        return
+                yield Written(remark.id, remark.author, remark.body, remark.updated_at, place.lines)
     for comment in host.comments(place.repository, place.number, place.since):
         author = Account(comment.author, comment.author_id, comment.author_kind)
         yield Written(comment.id, author, comment.body, comment.updated_at)
@@ -128,11 +129,16 @@ def edit_comments(
     return frozenset(found)
 
 
-def post(host: Host, place: Place, body: str) -> int:
-    """A new comment at `place`. Returns its id."""
+def post(host: Host, place: Place, body: str) -> None:
+    """A new comment at `place`."""
     if place.lines:
-        return host.reply_to_review_comment(place.repository, place.number, place.lines, body).id
-    return host.create_comment(place.repository, place.number, body).id
+        try:
+            host.reply_to_review_comment(place.repository, place.number, place.lines, body)
+            return
+        except GitHubError as error:
+            if error.status not in (403, 404) or error.failure.rate_limited:
+                raise
+    host.create_comment(place.repository, place.number, body)
 
 
 def rewrite(host: Host, place: Place, comment_id: int, body: str) -> None:
@@ -147,17 +153,13 @@ def _edit(
 ) -> None:
     body = with_mark(place, kind, text, {**(read_mark(comment.body, kind) or {}), **fields})
     if comment.body.replace("\r\n", "\n").strip() != body.strip():
-        rewrite(host, place, comment.id, body)
+        rewrite(host, replace(place, lines=comment.lines), comment.id, body)
 
 
 def _create(host: Host, place: Place, kind: str, body: str) -> None:
     try:
         post(host, place, body)
     except GitHubError as error:
-        if place.lines and error.status == 404:
-            # The comment on these lines was deleted meanwhile: the answer is not lost with it.
-            host.create_comment(place.repository, place.number, body)
-            return
         # The answer was lost, and perhaps only the answer.
         if not error.failure.transient or find_comment(host, place, kind) is None:
             raise

@@ -51,7 +51,11 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     asked, environment, where = work.asked, work.environment, work.where
     model = _model(request, asked, work.policy, environment)
     folder = new_folder(environment)
-    progress = progress_comment(_shown_at(work, request), where, say, watch, dry_run=asked.dry_run)
+    begun = environment.get("SLASH_AGENT_COMMENT", "")
+    progress = progress_comment(
+        _shown_at(work, request), where, say, watch, dry_run=asked.dry_run,
+        comment=int(begun) if begun.isdecimal() else 0,
+    )  # fmt: skip
     progress.begin()
     stop = CancelToken()
     log = JobLog(watch, environment)
