@@ -29,7 +29,7 @@ _SUMMARY_LIMIT = 1_500
 _LEFT_OUT_SHOWN = 10
 _MARK_ROOM = 4_000
 # An info string is more than a word only where somebody hides what it is: entities and escapes are decoded in it.
-_INFO = re.compile(r"(`{3,}|~{3,})(?![`~])([^\n`]*)$", re.MULTILINE)
+_INFO = re.compile(r"(?<![`~])(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
 _LANGUAGE = re.compile(r"[ \t]*(?!suggest)[A-Za-z0-9_+#.-]{1,30}[ \t]*", re.IGNORECASE)
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _LEVELS = {
