@@ -1,0 +1,122 @@
+"""What GitHub does not give, and what is taken away while a run goes on: a sentence each, and no diff is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Stage
+
+MENDED = b"round(abs(seconds))"
+
+
+def test_without_any_token_the_variable_is_named(stage: Stage) -> None:
+    """Neither for GitHub nor for a model: the one that is needed first is asked for first."""
+    ran = stage.run(token="")
+    assert ran.code == 2
+    assert "GITHUB_TOKEN" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert stage.asked_by_bot() == []
+
+
+@pytest.mark.bubblewrap
+def test_a_token_that_may_only_read_costs_the_comments_and_keeps_the_bundle(stage: Stage) -> None:
+    reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server, token=reading)
+    assert ran.code == 0, ran.said
+    assert "the progress comment was not kept up to date" in ran.out
+    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
+    published = stage.publish(token=reading)
+    assert published.code == 6
+    assert "Traceback" not in published.said
+    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
+    assert stage.pulls() == []
+
+
+def test_a_refusal_with_a_token_that_may_only_read_is_still_one(stage: Stage) -> None:
+    reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
+    ran = stage.run(event=stage.ask("/agent revew"), token=reading)
+    assert ran.code == 2
+    assert "the thread could not be told" in ran.out
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.05)
+
+
+@contextmanager
+def running(stage: Stage, steps: list[Step], token: str, meanwhile: int) -> Iterator[subprocess.Popen[str]]:
+    """A run that has sent `meanwhile` requests to the model and then goes on."""
+    with ModelServer(steps) as server:
+        environment = stage.environment(token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL})
+        process = subprocess.Popen(
+            stage.run_command(), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        until(lambda: len(server.requests) >= meanwhile or process.poll() is not None)
+        yield process
+        process.wait(timeout=120)
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    return process.stdout.read() + process.stderr.read()
+
+
+STEPS: list[Step] = [VIEW, Turn(EDITS), shell("sleep 3"), DESCRIBE, DONE]
+
+
+@pytest.mark.bubblewrap
+def test_a_token_that_expires_half_way_costs_the_comments_and_keeps_the_bundle(stage: Stage) -> None:
+    token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=stage.repo)
+    with running(stage, STEPS, token, meanwhile=3) as process:
+        stage.forge.revoke_token(token)
+    words = said(process)
+    assert process.returncode == 0, words
+    assert "the progress comment was not kept up to date" in words
+    assert token not in words
+    expired = stage.publish(token=token)
+    assert expired.code != 0
+    assert "wrong or has expired" in expired.err
+    assert "Traceback" not in expired.said
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+    assert not any("Working on it" in body for body in stage.bot_comments())
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("which", ["asking", "progress"])
+def test_a_comment_that_is_deleted_during_the_run_ends_nothing(stage: Stage, which: str) -> None:
+    def progress() -> list[Any]:
+        return [one for one in stage.get("issues/1/comments") if "Working on it" in one["body"]]
+
+    with running(stage, STEPS, stage.sample.run_token, meanwhile=3) as process:
+        until(lambda: bool(progress()))
+        gone = stage.sample.comment if which == "asking" else progress()[0]["id"]
+        stage.forge.delete_comment(stage.repo, gone)
+    assert process.returncode == 0, said(process)
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+    left = [body for body in stage.bot_comments() if "<!-- slash-agent progress" in body]
+    assert len(left) == (1 if which == "asking" else 0)
+
+
+def test_an_event_of_a_repository_that_is_gone_ends_with_a_sentence(stage: Stage) -> None:
+    event = stage.sample.event
+    stage.forge.delete_repository(stage.repo)
+    ran = stage.run(event=event, token=stage.sample.maintainer_token)
+    assert ran.code == 3
+    assert "Traceback" not in ran.said
+    assert len(ran.said.splitlines()) == 1
