@@ -19,6 +19,7 @@ REFUSED = "refused"
 ANSWER = "answer"
 
 _REVIEW_COMMENT = "pull_request_review_comment"
+_ACTIONS_BOT = "github-actions[bot]"
 _MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
 _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
 
@@ -65,5 +66,10 @@ def told_to(body: str) -> str:
 
 
 def is_ours(author: Account, me: Account | None) -> bool:
-    """Whether we wrote what `author` wrote. Where the token may not ask who it is, it is an app's: a bot."""
-    return author.id == me.id if me is not None else author.kind == "Bot"
+    """Whether we wrote what `author` wrote. Where the token may not ask who it is, it is an app's: a bot.
+
+    With a token of somebody's own, some of it was still written with the workflow's: the first answer of all.
+    """
+    if me is None:
+        return author.kind == "Bot"
+    return author.id == me.id or (author.kind == "Bot" and author.login == _ACTIONS_BOT)
