@@ -23,6 +23,7 @@ bench: $(STAMP)
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.peers.cold
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("slash-agent needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if not (3, 11) <= sys.version_info[:2] <= (3, 14) else 0'
@@ -33,7 +34,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m compileall -q -x sample bot
 	@touch $@
 
-# Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium.
+# Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium, nektos/act.
 extras:
 	bash .ci/extras
 

@@ -1,10 +1,12 @@
 """Install what a run needs into a venv without pip: from the lock, hashes checked, wheels only. Standard library only.
 
-Usage: install.py VENV
+Usage: install.py VENV [PACKAGE...]
 
 uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
-asks for, held to the lock's versions and hashes, without those that only development needs. The program itself runs
-from the action's own folder, so nothing is built. uv is not kept.
+asks for, held to the lock's versions and hashes, without those that only development needs, and without each PACKAGE
+that is named: a job that publishes needs no model's client, and a run needs one. The program itself runs from the
+action's own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used: to compile
+everything takes more time than it saves.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import sys
 import tempfile
 import tomllib
 import venv
+from collections.abc import Collection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +59,7 @@ def install_uv(block: str, folder: Path) -> Path:
         "--disable-pip-version-check",
         "--no-deps",
         "--no-compile",
+        "--no-cache-dir",
         "--require-hashes",
         "--only-binary",
         ":all:",
@@ -67,13 +71,13 @@ def install_uv(block: str, folder: Path) -> Path:
     return folder / "uv" / "bin" / "uv"
 
 
-def main(target: Path) -> None:
+def main(target: Path, left_out: Collection[str] = ()) -> None:
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
         sys.exit(f"slash-agent needs Python 3.11 to 3.14; this runner's python3 is {sys.version.split()[0]}")
     lock = ROOT / "requirements.lock"
     packages = blocks(lock.read_text())
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    roots = [pinned(packages[canonical(requirement)]) for requirement in asked]
+    roots = [pinned(packages[name]) for name in map(canonical, asked) if name not in left_out]
     python = target / "bin" / "python"
     with tempfile.TemporaryDirectory(prefix="slash-agent-install-") as folder:
         uv = install_uv(packages["uv"], Path(folder))
@@ -89,7 +93,6 @@ def main(target: Path) -> None:
             "--require-hashes",
             "--only-binary",
             ":all:",
-            "--compile-bytecode",
             "-c",
             lock,
             *roots,
@@ -108,6 +111,6 @@ def run(*command: object) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -131,7 +131,8 @@ def test_nothing_is_installed_with_a_secret_in_the_environment_and_no_key_is_the
 ):
     steps = DESCRIBED["runs"]["steps"]
     secret = {
-        step["name"]: re.findall(r"inputs\.(\S*(?:api-key|token|private-key))", str(step)) for step in steps
+        step["name"]: re.findall(r"\{\{ inputs\.(\S*(?:api-key|token|private-key)) \}\}", str(step))
+        for step in steps
     }
     before = list(secret)[: list(secret).index("Run the agent")]
     assert before == ["Look at the event and at who asks", "Install the sandbox", "Install Slash Agent"]

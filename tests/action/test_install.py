@@ -48,11 +48,13 @@ def test_there_is_nothing_in_the_venv_that_installs(installed: Path) -> None:
     assert b"No module named pip" in done.stderr
 
 
-def test_a_python_without_pip_installs_too(tmp_path: Path) -> None:
+def test_a_python_without_pip_installs_too_and_what_is_named_is_left_out(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
     script = ROOT / ".github" / "action" / "install.py"
-    subprocess.run([bare / "bin" / "python", script, tmp_path / "venv"], check=True)
+    subprocess.run(
+        [bare / "bin" / "python", script, tmp_path / "venv", "anthropic", "openai", ""], check=True
+    )
     done = subprocess.run(
         [tmp_path / "venv" / "bin" / "python", "-P", "-m", "bot", "--version"],
         capture_output=True,
@@ -60,6 +62,8 @@ def test_a_python_without_pip_installs_too(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == f"slash-agent {__version__}\n"
+    site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    assert not {"anthropic", "openai"} & {path.name for path in site.iterdir()}
 
 
 @pytest.mark.parametrize("package", ["uv", "pyyaml"])
