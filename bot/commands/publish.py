@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import Status
 from bot.github.actions import Actions
 from bot.report.summary import run_summary
 from bot.run.publishing import publish_bundle
+
+# What these come to is said in the thread, and no pull request was meant to come of them.
+_ANSWERED = frozenset({Status.REVIEWED, Status.PLANNED, Status.ANSWERED, Status.NEEDS_INPUT})
 
 EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
 
@@ -44,7 +48,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if published.pr_number:
         verb = "opened" if published.created else "up to date"
         actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
-    elif not arguments.dry_run:
+    elif not arguments.dry_run and done.outcome.status not in _ANSWERED:
         actions.print("no pull request: the lines above or the thread say why")
     actions.add_summary(run_summary(done.outcome, published.pr_url, published.notes))
     actions.set_output("status", done.outcome.status.value)

@@ -60,6 +60,7 @@ def review(stage: Stage, number: int, *steps: Step, said: str = "/agent review")
     assert ran.code == 0, ran.said
     published = stage.publish()
     assert published.code == 0, published.said
+    assert "no pull request" not in published.said
     return ran, told
 
 
