@@ -158,6 +158,12 @@ def test_a_thread_is_ones_own_by_account_id(tmp_path: Path, author: object) -> N
     assert isinstance(refusal, Refusal)
 
 
+def test_the_author_of_a_thread_is_given_more_only_as_an_outsider(tmp_path: Path) -> None:
+    contributor = Permission("read", 583231, "User", private=True, role="read")
+    payload = comment_payload("/agent explain it", issue__user={"login": "octocat", "id": 583231})
+    assert isinstance(_build(tmp_path, "issue_comment", payload, OWN_THREAD, Threads(contributor)), Refusal)
+
+
 @pytest.mark.parametrize("verb", ["help", "status"])
 def test_an_outsider_may_ask_for_help_without_the_thread_being_read(tmp_path: Path, verb: str) -> None:
     threads = Threads(OUTSIDER)
