@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import review
+from benchmarks import events, review
 from benchmarks.memory import Peak
 from benchmarks.pairs import measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -43,6 +43,7 @@ class Scale:
     late: int = 200
     spread: int = 4
     diff_files: int = review.FILES
+    comments: int = events.COMMENTS
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
 
@@ -205,6 +206,18 @@ def anchors(bench: Bench) -> Iterator[Row]:
     return review.anchors(bench.scale.diff_files, bench.scale.runs)
 
 
+def refusals(bench: Bench) -> Iterator[Row]:
+    """Events that lead to nothing, in the action's first step."""
+    bench.say("refusals")
+    return events.refusals(bench.scale.runs)
+
+
+def thread(bench: Bench) -> Iterator[Row]:
+    """A command in a long thread."""
+    bench.say("thread")
+    return events.thread(bench.scale.comments, bench.scale.runs)
+
+
 FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "first-request": first_request,
     "turn": turn,
@@ -214,6 +227,8 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "request-size": request_size,
     "search": search,
     "anchors": anchors,
+    "refusals": refusals,
+    "thread": thread,
 }
 
 

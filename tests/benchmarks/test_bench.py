@@ -19,7 +19,7 @@ from benchmarks.session import ROOT, SessionFailedError, hold, ours
 from benchmarks.subject import FILES, large_checkout, small_repository
 from benchmarks.table import Row, render
 
-TINY = Scale(runs=1, turns=2, early=2, late=4, spread=1, diff_files=4, trees={50_000: 40, 300_000: 60})
+TINY = Scale(runs=1, turns=2, early=2, late=4, spread=1, diff_files=4, comments=30, trees={50_000: 40, 300_000: 60})
 
 
 @pytest.fixture
@@ -39,6 +39,8 @@ def bench(tmp_path: Path) -> Bench:
         ("request-size", 2),
         ("search", 4),
         ("anchors", 1),
+        ("refusals", 3),
+        ("thread", 1),
     ],
 )
 def test_every_figure_can_be_measured(bench: Bench, name: str, rows: int) -> None:
@@ -57,6 +59,8 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "request-size",
         "search",
         "anchors",
+        "refusals",
+        "thread",
     ]
 
 
