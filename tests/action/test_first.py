@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
+from bot.contracts.request import Request
 from bot.forge.bundled import MAINTAINER, REPORTER
+from bot.github.client import connect
+from bot.intake.event import read_event
+from bot.intake.request import build_request
+from bot.policy.admit import admission
+from bot.policy.defaults import default_policy
 from tests.support.runner import ROOT
 from tests.support.stage import Stage
 
@@ -302,3 +308,29 @@ def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:
     }
     assert "bot" in imported
     assert not imported & {"yaml", "github", "requests", "pydantic", "site"}
+
+
+# -- the full check behind it
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("role", ["", "read", "triage", "write", "admin"])
+@pytest.mark.parametrize("verb", ["fix this", "explain this", "help"])
+def test_nobody_is_kept_out_whom_the_full_check_lets_in(
+    stage: Stage, role: Any, private: bool, verb: str
+) -> None:
+    repo = stage.forge.create_repository(
+        "riverbend", "table", stage.forge.git_folder(stage.repo), private=private
+    )
+    if role:
+        stage.forge.grant(repo, REPORTER, role)
+    number = stage.forge.create_issue(repo, MAINTAINER if role else REPORTER, "Nothing works", "")
+    _, payload = stage.forge.comment(repo, number, REPORTER, f"/agent {verb}")
+    token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=repo)
+    github = connect(token, stage.forge.api_url)
+    event = read_event("issue_comment", stage.event_file(payload))
+    let_in = isinstance(build_request(event, github, lambda: admission(default_policy())), Request)
+    goes_on = first(stage, payload, SLASH_AGENT_GITHUB_TOKEN=token, GITHUB_REPOSITORY=repo).goes_on
+    assert goes_on or not let_in
+    if role in ("write", "admin") or (role and verb != "fix this"):
+        assert let_in
