@@ -7,7 +7,6 @@ conversation, the gate still looks at the tree.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,10 +19,9 @@ from bot.agent.journal import Journal, file_version
 from bot.agent.loop import Hooks, LoopEnd, Session, TurnInfo
 from bot.agent.loop import run as converse
 from bot.agent.prompt import new_marker, system_prompt
-from bot.agent.task import Facts, LastRun, first_message
+from bot.agent.task import LastRun, first_message
 from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout, Source, prepare
-from bot.checkout.git import GitError
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError, UsageError
@@ -36,15 +34,15 @@ from bot.contracts.plan import Plan
 from bot.contracts.request import Request, Verb
 from bot.contracts.review import Review
 from bot.contracts.tools import ToolOutcome
-from bot.evidence.detect import Check, detect_checks
 from bot.gate.redact import Redactor
 from bot.policy.budget import run_budget
 from bot.policy.decide import may_write
-from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.providers.models import cost
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
 from bot.run.background import Background
+from bot.run.base import base_policy, base_task, checks_of, worded_as
+from bot.run.briefing import Briefing
 from bot.run.folder import RunFolder
 from bot.run.masked import masked, masked_value
 from bot.run.profiles import REPORT_FINDING, SUBMIT_PLAN, profile_of
@@ -168,17 +166,20 @@ class _Run:
         self.told = False
         self.judged: tuple[int, Verdict | GateError] | None = None
         self.last = last
-        self.asked = _worded(job.request, task)
+        self.asked = worded_as(job.request, task)
         self.profile = profile = profile_of(job.request, last.outcome.request.verb if last else None)
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
         self.trees = Trees(checkout, job.folder, self._open, setup, bring, job.origin, job.say)
         self.rounds = Rounds(
-            () if profile.read_only else _checks(policy, checkout, task), self.trees, journal.write, stop, job.say,
+            () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
             profile.unrun,
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write, profile)
         self.reviewing = self._reviewing()
         self.results = Results(*((self.reviewing.tool,) if self.reviewing else ()))
+        self.briefing = Briefing(
+            job.request, checkout, profile, self._root(), self.rounds.checks, self.reviewing, last is not None
+        )
         self.workshop = AgentWorkshop(self._start, self._changed)
         stack.callback(self.trees.settle)
         stack.callback(self.rounds.settle)
@@ -225,7 +226,7 @@ class _Run:
         if self.reviewing and self.reviewing.nothing_new:
             reason = "Nothing of the diff is new since it was reviewed last."
             return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
-        return converse(session, self._first_message(last))
+        return converse(session, first_message(self.asked, self.briefing.facts(), new_marker(), last))
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude
@@ -252,7 +253,7 @@ class _Run:
             handed,
             checks=checks,
             denials=self.gatekeeper.denials,
-            notes=(*self._notes(), *dropped),
+            notes=(*self.briefing.notes(), *dropped),
             redactions=(),
         )
         outcome = masked(outcome, self.redactor)
@@ -401,98 +402,6 @@ class _Run:
             return self.workshop.call(question, arguments, cancel, place=None)
 
         return Reviewing(found, self.policy.review.max_findings, try_it)
-
-    def _first_message(self, last: LastRun | None) -> str:
-        return first_message(self.asked, self._facts(), new_marker(), last)
-
-    def _facts(self) -> Facts:
-        diff, looked_at = "", tuple[str, ...]()
-        if self.reviewing is not None:
-            diff, looked_at = self.reviewing.shown.text, self.reviewing.facts()
-        elif self.job.request.pull is not None:
-            from bot.run.pull_diff import pull_diff
-
-            diff = pull_diff(self.checkout)
-        return Facts(
-            root=self._root(),
-            platform=f"{platform.system()} {platform.machine()}",
-            base_sha=self.checkout.base_sha,
-            checks=() if self.profile.unrun else tuple(check.command for check in self.rounds.checks),
-            notes=(*looked_at, *self.checkout.notes, *self._missing_last()),
-            diff=diff,
-            unrun=self.profile.unrun,
-        )
-
-    def _missing_last(self) -> tuple[str, ...]:
-        if self.job.request.verb is not Verb.CONTINUE or self.last is not None:
-            return ()
-        return (
-            "The last run's record could not be had: the thread and the repository show what it came to.",
-        )
-
-    def _notes(self) -> tuple[str, ...]:
-        """What people are told of the run besides."""
-        plan, unrun = self.job.request.plan, self.profile.unrun
-        carried_out = (f"This carries out the plan {plan.hash[:12]}.",) if plan is not None else ()
-        not_run = (f"No code was run: {unrun}.",) if unrun else ()
-        return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
-
-
-def base_policy(checkout: Checkout, task: Task | None = None) -> Policy:
-    """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
-
-    Raises `PolicyError`.
-    """
-    policy = load_policy(_base_file(checkout, POLICY_FILE), POLICY_FILE)
-    if task is None:
-        return policy
-    from bot.tasks.apply import bounded
-
-    return bounded(policy, task)
-
-
-def base_task(checkout: Checkout, request: Request) -> Task | None:
-    """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
-    if not request.task:
-        return None
-    from bot.tasks.file import path_of, read_task
-
-    path = path_of(request.task)
-    text = _base_file(checkout, path)
-    if text is None:
-        raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
-    return read_task(text, path)
-
-
-def _worded(request: Request, task: Task | None) -> Request:
-    """What the model is asked for: of a task the words of its file."""
-    if task is None:
-        return request
-    from bot.tasks.apply import worded
-
-    return worded(request, task)
-
-
-def _base_file(checkout: Checkout, path: str) -> str | None:
-    return _file_at(checkout, checkout.policy_sha or checkout.base_sha, path)
-
-
-def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
-    """The text of a file of a commit; `None` where there is none. One stray byte hides no policy."""
-    try:
-        return checkout.git.run("cat-file", "blob", f"{sha}:{path}").decode(errors="replace")
-    except GitError:
-        return None
-
-
-def _checks(policy: Policy, checkout: Checkout, task: Task | None) -> tuple[Check, ...]:
-    """The policy's, else those that the files suggest; and the task's own."""
-    own = tuple(Check(check.name, check.command, check.timeout) for check in (task.checks if task else ()))
-    if policy.checks:
-        return (*(Check(check.name, check.command, check.timeout) for check in policy.checks), *own)
-    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
-    paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
-    return (*detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path)), *own)
 
 
 def _no_questions(question: Question) -> Answer:

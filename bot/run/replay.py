@@ -39,8 +39,8 @@ from bot.gate.tree import Verdict, judge_tree
 from bot.policy.decide import may_write
 from bot.policy.schema import Policy
 from bot.providers.replay import ReplayProvider
+from bot.run.base import base_policy, base_task
 from bot.run.conclude import nothing_changed
-from bot.run.job import base_policy, base_task
 from bot.run.profiles import recorded_profile
 from bot.run.results import Results, ResultTool
 from bot.run.signals import cancelled_by_signals

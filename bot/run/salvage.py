@@ -30,8 +30,8 @@ from bot.gate.tree import Verdict, judge_tree, untracked_files
 from bot.gate.verdict import MayWrite
 from bot.policy.decide import may_write
 from bot.run import conclude
+from bot.run.base import base_policy, base_task
 from bot.run.folder import RunFolder, has_begun, parent_folder
-from bot.run.job import base_policy, base_task
 from bot.run.profiles import REPORT_FINDING, recorded_profile
 from bot.run.results import Results
 from bot.run.reviewing import recorded_reviewing

@@ -1,0 +1,69 @@
+"""What a run takes from the base: the policy, the task, the checks. Never from the head of a pull request."""
+
+from __future__ import annotations
+
+from bot.checkout.clone import Checkout
+from bot.checkout.git import GitError
+from bot.contracts.errors import UsageError
+from bot.contracts.request import Request
+from bot.evidence.detect import Check, detect_checks
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Policy
+from bot.tasks.task import Task
+
+
+def base_policy(checkout: Checkout, task: Task | None = None) -> Policy:
+    """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
+
+    Raises `PolicyError`.
+    """
+    policy = load_policy(_base_file(checkout, POLICY_FILE), POLICY_FILE)
+    if task is None:
+        return policy
+    from bot.tasks.apply import bounded
+
+    return bounded(policy, task)
+
+
+def base_task(checkout: Checkout, request: Request) -> Task | None:
+    """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
+    if not request.task:
+        return None
+    from bot.tasks.file import path_of, read_task
+
+    path = path_of(request.task)
+    text = _base_file(checkout, path)
+    if text is None:
+        raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
+    return read_task(text, path)
+
+
+def worded_as(request: Request, task: Task | None) -> Request:
+    """What the model is asked for: of a task the words of its file."""
+    if task is None:
+        return request
+    from bot.tasks.apply import worded
+
+    return worded(request, task)
+
+
+def _base_file(checkout: Checkout, path: str) -> str | None:
+    return _file_at(checkout, checkout.policy_sha or checkout.base_sha, path)
+
+
+def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
+    """The text of a file of a commit; `None` where there is none. One stray byte hides no policy."""
+    try:
+        return checkout.git.run("cat-file", "blob", f"{sha}:{path}").decode(errors="replace")
+    except GitError:
+        return None
+
+
+def checks_of(policy: Policy, checkout: Checkout, task: Task | None) -> tuple[Check, ...]:
+    """The policy's, else those that the files suggest; and the task's own."""
+    own = tuple(Check(check.name, check.command, check.timeout) for check in (task.checks if task else ()))
+    if policy.checks:
+        return (*(Check(check.name, check.command, check.timeout) for check in policy.checks), *own)
+    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
+    paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+    return (*detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path)), *own)

@@ -1,0 +1,55 @@
+"""A run of a reading verb that died: its bundle has what was handed over, and nothing of the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.outcome import Status
+from bot.contracts.request import Verb
+from bot.publish.bundle import read_bundle
+from bot.run.salvage import salvage
+from tests.support.fix_script import DONE, EDITS, VIEW, shell
+from tests.support.model_script import Call, Turn
+from tests.support.stage import Stage
+from tests.support.verb_runs import Came, carry_out, request_in
+
+pytestmark = pytest.mark.bubblewrap
+
+SUBMIT = Call("submit_plan", {"title": "Round first", "steps": [{"text": "Round first."}]})
+
+
+def died(came: Came, out: Path) -> Path:
+    """The run's folder as a kill before its end leaves it: the journal stops after the last result."""
+    lines = came.folder.journal.read_text().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if '"type":"result"' in line)
+    came.folder.journal.write_text("".join(lines[: last + 1]))
+    return out
+
+
+def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> None:
+    came = carry_out(stage, request_in(stage, Verb.PLAN), [shell("echo x > y"), SUBMIT, DONE])
+    salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert bundle.plan == came.bundle.plan is not None
+    assert bundle.patch == b""
+    assert salvaged.outcome.status is Status.PLANNED
+    assert any("thrown away" in note for note in salvaged.outcome.notes)
+
+
+def test_an_explanation_that_died_is_none(stage: Stage, tmp_path: Path) -> None:
+    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [VIEW, shell("rm README.md"), DONE])
+    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert (bundle.outcome.status, bundle.outcome.answer) == (Status.FAILED, "")
+    assert bundle.patch == b""
+
+
+def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path) -> None:
+    ask = Call("ask_user", {"question": "Which?"})
+    came = carry_out(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ask))])
+    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert bundle.outcome.question == "Which?"
+    assert bundle.patch == came.bundle.patch != b""
