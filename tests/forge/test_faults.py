@@ -107,11 +107,13 @@ def test_a_body_that_makes_no_sense_is_refused(
 
 def test_one_connection_carries_many_requests(forge: Forge, wire: WireTo) -> None:
     ask = wire()
-    started = time.monotonic()
+    took = []
     for _ in range(50):
+        started = time.monotonic()
         assert ask.api("GET", "/meta").status == 200
-    # With Nagle's algorithm on, each would wait 40 ms for an acknowledgement.
-    assert time.monotonic() - started < 1.0
+        took.append(time.monotonic() - started)
+    # With Nagle's algorithm on, each would wait 40 ms for an acknowledgement, on however idle a machine.
+    assert min(took) < 0.03
 
 
 def test_many_clients_at_once_get_numbers_of_their_own(forge: Forge, bot_token: str) -> None:
