@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Actor, Tier, Verb
 from bot.contracts.threads import PullReader, PushData
-from bot.intake.answers import Refusal
-from bot.intake.asked import OWN_BRANCHES, Asked
+from bot.intake.answers import Ignored, Refusal
+from bot.intake.asked import OWN_BRANCHES, Asked, Cause
 
 # GitHub lists no more files of a pull request than these.
 MAX_REVIEWED_FILES = 3_000
 
+# What a push sets off is set off by the next push again.
+_OF_A_HEAD = (Cause.PULL_REQUEST, Cause.FAILED_RUN)
 _OF_ENDED = (Verb.EXPLAIN, Verb.STOP, Verb.STATUS, Verb.HELP)
 _SHOWN = 12
 
@@ -34,14 +36,16 @@ class PullAsked:
 
 def read_pull(
     asked: Asked, verb: Verb, named_sha: str, actor: Actor, reader: PullReader
-) -> PullAsked | Refusal:
+) -> PullAsked | Refusal | Ignored:
     """The pull request that `asked` is about. `named_sha` is what a `--sha` says, empty without one."""
     repository = asked.repository.name
     pull = reader.pull(repository, asked.number)
     refusal = unfit(pull, verb, asked)
     if refusal is not None:
         return refusal
-    if asked.head_sha:
+    if asked.head_sha not in ("", pull.head_sha):
+        if asked.cause in _OF_A_HEAD:
+            return Ignored(f"Nothing to do: pull request #{pull.number} has a newer head than this is about.")
         pull = replace(pull, head_sha=asked.head_sha)
     if named_sha:
         return _vouched(pull, named_sha, actor)

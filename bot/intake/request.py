@@ -171,7 +171,7 @@ def _tried_enough(asked: Asked, tries: Tries | None) -> bool:
     return tries is None or tries(asked.repository.name, asked.number, asked.head_sha) >= MOST_TRIES
 
 
-def _request(asked: Asked, command: Command, actor: Actor, reader: PullReader) -> Request | Refusal:
+def _request(asked: Asked, command: Command, actor: Actor, reader: PullReader) -> Request | Refusal | Ignored:
     subject, repository = asked.subject, asked.repository
     request = Request(
         verb=command.verb,
@@ -191,7 +191,7 @@ def _request(asked: Asked, command: Command, actor: Actor, reader: PullReader) -
     if not subject.is_pull_request:
         return replace(request, thread=_thread(asked, subject, reader))
     found = read_pull(asked, command.verb, command.options.get("sha", ""), actor, reader)
-    if isinstance(found, Refusal):
+    if isinstance(found, Refusal | Ignored):
         return found
     return _on_pull(replace(request, thread=_thread(asked, subject, reader)), asked, found, reader)
 

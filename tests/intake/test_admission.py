@@ -18,6 +18,7 @@ from tests.support.threads import (
     comment_payload,
     issue_payload,
     pull_payload,
+    pull_request,
     run_payload,
     write_payload,
 )
@@ -117,6 +118,14 @@ def test_a_failed_run_sets_off_two_fixes_a_head(tmp_path: Path, tried: int, buil
     assert isinstance(answer, Request) is built
     if not built:
         assert answer == Ignored("Nothing to do: the failed run's head was worked on 2 times already.")
+
+
+@pytest.mark.parametrize("what", ["a pull request", "a pull request's push", "a failed run"])
+def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(tmp_path: Path, what: str) -> None:
+    name, payload, _ = EVENTS[what]
+    threads = Threads(pull_answer=pull_request(head_sha="d" * 40))
+    ignored = _build(tmp_path, name, payload, threads=threads)
+    assert ignored == Ignored("Nothing to do: pull request #7 has a newer head than this is about.")
 
 
 def test_nobody_counting_means_no_fix(tmp_path: Path) -> None:

@@ -56,9 +56,10 @@ def _decide(name: str, payload: Payload, folder: Path) -> Request | Refusal | Ig
     event = read_event(name, write_payload(folder, payload))
     asked = recognise(event)
     asker = asked.asker if isinstance(asked, Asked) else None
+    head = asked.head_sha if isinstance(asked, Asked) else ""
     reader = Threads(
         Permission("admin", asker.id if asker else 0, "User", private=False),
-        pull_answer=pull_request(base_ref="master"),
+        pull_answer=pull_request(base_ref="master", **({"head_sha": head} if head else {})),
     )
     return build_request(event, reader, lambda: ADMISSION, tries=lambda *_: 0)
 
