@@ -16,7 +16,7 @@ from bot.contracts.request import Request, Tier, Verb
 from bot.github.client import GitHub, connect
 from bot.github.host import Host
 from bot.github.recorder import Recorder
-from bot.intake.asked import Asked
+from bot.intake.asked import Asked, Cause
 from bot.intake.event import Event, read_event
 from bot.intake.request import INSTANT, Given, Ignored, Refusal, build_request, recognise
 from bot.intake.who import tier_of
@@ -122,7 +122,7 @@ class _Handling:
             decided = self.decide(event)
         except PolicyError as error:
             # Whoever could mend the file is told; to others it is no business of theirs.
-            if isinstance(self.build(event, load_policy(None)), Request):
+            if self.somebody_waits and isinstance(self.build(event, load_policy(None)), Request):
                 tell_trouble(self.host, self.place, error, self.watch)
             raise
         if isinstance(decided, Ignored):
@@ -135,8 +135,15 @@ class _Handling:
             return self.carry_out(decided)
         except AgentError as error:
             # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
-            tell_trouble(self.host, self.place, error, self.watch)
+            if self.somebody_waits:
+                tell_trouble(self.host, self.place, error, self.watch)
             raise
+
+    @property
+    def somebody_waits(self) -> bool:
+        """Whether a person asked. What a push, a schedule or a failed run set off fails in the log alone, or each
+        push would leave a comment."""
+        return self.wanted.tier is None and self.wanted.cause is not Cause.PULL_REQUEST
 
     def decide(self, event: Event) -> Request | Refusal | Ignored:
         """What is to be done. A `retry` is already the request that it repeats, a `continue` knows its last
@@ -217,7 +224,7 @@ class _Handling:
         tier = self.policy.tiers[request.actor.tier]
         quota = check_quota(
             self.github, request.repository, request.actor, tier.runs_a_day,
-            run=self.where.run, workflow=self.where.workflow, now=self.given.now,
+            run=self.where.run, workflow=self.where.workflow, now=self.given.now, event=self.wanted.trigger.event,
         )  # fmt: skip
         if quota.refusal:
             return self.refuse(Refusal(quota.refusal, said=request.actor.tier is not Tier.BOT))

@@ -1,8 +1,8 @@
 """How many runs somebody may start in a day, kept without a service: GitHub's own list of the day's workflow runs.
 
 What counts is a run of this workflow that somebody's event started since midnight UTC and that did more than be
-skipped. Runs cannot be deleted by people who may not write, and no comment is looked at, so none can be deleted to
-start again. `help`, `status` and `stop` are never refused for it.
+skipped, so one that answered a `status` does, too. Runs cannot be deleted by people who may not write, and no comment
+is looked at, so none can be deleted to start again. `help`, `status` and `stop` are never refused for it.
 """
 
 from __future__ import annotations
@@ -37,25 +37,33 @@ class Quota:
 
 
 def check_quota(
-    host: RunLister, repository: str, actor: Actor, limit: int, *, run: int, workflow: str, now: str
+    host: RunLister,
+    repository: str,
+    actor: Actor,
+    limit: int,
+    *,
+    run: int,
+    workflow: str,
+    now: str,
+    event: str = "",
 ) -> Quota:
     """Whether `actor` may have one more run today. `run` is the present one, 0 outside Actions, where nothing is
-    counted; `workflow` is the path of its file; `now` is RFC 3339. At most two calls."""
+    counted; `workflow` is the path of its file, `event` what caused it; `now` is RFC 3339. At most two calls."""
     if not run or not workflow or actor.tier is Tier.LOCAL:
         return Quota()
     if limit <= 0:
         return Quota(
             refusal=f"{actor.login} may start no runs here: the policy gives the tier {actor.tier} none."
         )
-    # Schedules and failed runs are nobody's: what GitHub names as their actor is whoever touched the file last.
-    schedule = actor.tier is Tier.SCHEDULE
+    # Schedules and failed runs are nobody's: GitHub names somebody as their actor who did not ask.
+    nobodys = actor.tier is Tier.SCHEDULE
     try:
         runs = host.workflow_runs(
             repository,
             workflow.rpartition("/")[2],
-            event="schedule" if schedule else "",
+            event=event if nobodys else "",
             created=f">={now[:10]}",
-            actor="" if schedule else actor.login,
+            actor="" if nobodys else actor.login,
         )
         used = _used(runs, run)
     except GitHubError as error:

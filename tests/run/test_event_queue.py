@@ -130,6 +130,17 @@ def test_where_runs_cannot_be_counted_the_permission_is_named(
     assert "`actions: read`" in (quota.refusal or quota.note)
 
 
+def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage) -> None:
+    for _ in range(3):
+        run_of(stage, event="schedule")
+    github = connect(stage.sample.run_token, stage.forge.api_url)
+    actor = Actor("schedule", 0, Tier.SCHEDULE)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for event, refused in (("schedule", True), ("workflow_run", False)):
+        quota = check_quota(github, stage.repo, actor, 3, run=1, workflow=WORKFLOW, now=now, event=event)
+        assert bool(quota.refusal) is refused
+
+
 def test_outside_actions_nothing_is_counted(stage: Stage) -> None:
     github = connect(stage.sample.run_token, stage.forge.api_url)
     check_quota(

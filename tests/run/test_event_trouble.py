@@ -279,3 +279,18 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_salvage_works_when_there_i
     assert any("No space left" in body for body in stage.bot_comments())
     assert stage.left_over() == []
     assert stage.publish().code == 0
+
+
+# -- runs that nobody waits for
+
+
+def test_a_review_that_a_push_set_off_fails_in_the_log_alone(stage: Stage) -> None:
+    policy = "version: 1\nreview:\n  on: [opened, synchronize]\nmodel: nobody/knows\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.commit(stage.repo, {"note.txt": "x\n"}, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    event = stage.forge.pull_request_event(stage.repo, number, "opened")
+    ran = stage.run(event=event, name="pull_request")
+    assert ran.code == 2
+    assert "There is no provider 'nobody'" in ran.err
+    assert stage.bot_comments(number) == []
