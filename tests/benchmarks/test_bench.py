@@ -19,7 +19,9 @@ from benchmarks.session import ROOT, SessionFailedError, hold, ours
 from benchmarks.subject import FILES, large_checkout, small_repository
 from benchmarks.table import Row, render
 
-TINY = Scale(runs=1, turns=2, early=2, late=4, spread=1, diff_files=4, comments=30, trees={50_000: 40, 300_000: 60})
+TINY = Scale(
+    runs=1, turns=2, early=2, late=4, spread=1, diff_files=4, comments=30, trees={50_000: 40, 300_000: 60}
+)
 
 
 @pytest.fixture
