@@ -1,11 +1,12 @@
 """The shipped workflows, executed by act: jobs, conditions, outputs, artifacts and the action's own steps.
 
 What each step does is tested in `test_workflow.py`, which is faster. Here it is whether a runner that is not ours
-reads the workflows as we mean them. The scenario of a maintenance matrix belongs here too.
+reads the workflows as we mean them.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,25 @@ def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> N
         ran = runner[0].run("agent.yml", stage.sample.event)
     assert ran.jobs["run"] == "failure", ran.log
     assert ran.artifacts == {"slash-agent-bundle"}, ran.log
+
+
+def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage, installed: Path) -> None:
+    task = "---\nschedule: '* * * * *'\n---\nWrite the file {name}.txt.\n"
+    names = ("links", "tests", "words")
+    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task.format(name=name) for name in names})
+    event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
+
+    def script(asked: Asked) -> Step:
+        name = next(name for name in names if f"Write the file {name}.txt" in json.dumps(asked.body))
+        return DONE if asked.results else Call("write", {"path": f"{name}.txt", "content": "mended\n"})
+
+    with ModelServer(script) as server:
+        ran = act(stage, server, installed).run("maintenance.yml", event, "schedule")
+    assert set(ran.jobs.values()) == {"success"}, ran.log
+    assert ran.artifacts == {f"slash-agent-bundle-{name}" for name in names}
+    assert {pull["head"]["ref"] for pull in stage.pulls()} == {f"agent/task-{name}" for name in names}, (
+        ran.log
+    )
 
 
 def steps(ran: Ran) -> str:
