@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 from bot.checkout import layout
 from bot.checkout.git import Git
@@ -50,13 +49,13 @@ class PublishAnswer(Protocol):
     ) -> tuple[str, ...]: ...
 
 
-# By what the run came to: the module and the function of it that is a `PublishAnswer`, imported when it is needed.
-_ANSWERS = {
-    Status.REVIEWED: ("bot.publish.review", "publish_review"),
-    Status.PLANNED: ("bot.publish.plan", "publish_plan"),
-    Status.ANSWERED: ("bot.publish.answer", "publish_answer"),
-    Status.NEEDS_INPUT: ("bot.publish.answer", "publish_answer"),
+_AGAIN = (Verb.CONTINUE, Verb.RETRY)
+# What a verb can come to: an `explain` that brings a patch was tampered with.
+_VERBS = {
+    Status.REVIEWED: frozenset({Verb.REVIEW, *_AGAIN}),
+    Status.PLANNED: frozenset({Verb.PLAN, *_AGAIN}),
 }
+_CHANGING = frozenset({Verb.FIX, Verb.APPROVE, *_AGAIN})
 
 
 def publish(
@@ -86,8 +85,12 @@ def publish(
     told = _Thread(host, outcome, links, place_of(outcome.request))
     remote = Remote(folder, git_url, token)
     try:
-        if _kind(bundle) in _ANSWERS:
-            return Published(notes=_answer(bundle, host, told.place, links, remote, folder, say))
+        _check_verb(bundle)
+        publish_answer = _answer_of(_kind(bundle))
+        if publish_answer is not None:
+            return Published(
+                notes=_answer(publish_answer, bundle, host, told.place, links, remote, folder, say)
+            )
         if not _has_change(bundle):
             return Published(notes=told.ended())
         _check_approved(host, told.place, outcome.request)
@@ -108,7 +111,35 @@ def publish(
     return replace(published, notes=(*notes, *_tell_carried_out(host, told.place, outcome.request, number)))
 
 
+def _check_verb(bundle: Bundle) -> None:
+    outcome = bundle.outcome
+    verb, wrong = outcome.request.verb, outcome.status.value
+    allowed = _VERBS.get(_kind(bundle))
+    if (_has_change(bundle) and verb not in _CHANGING) or (allowed is not None and verb not in allowed):
+        raise PublishError(
+            f"The bundle says `{wrong}`, which `/agent {verb}` cannot come to: nothing was done."
+        )
+
+
+def _answer_of(status: Status) -> PublishAnswer | None:
+    """What publishes a run that came to no change; imported when it is needed."""
+    if status is Status.REVIEWED:
+        from bot.publish.review import publish_review
+
+        return publish_review
+    if status is Status.PLANNED:
+        from bot.publish.plan import publish_plan
+
+        return publish_plan
+    if status in (Status.ANSWERED, Status.NEEDS_INPUT):
+        from bot.publish.answer import publish_answer
+
+        return publish_answer
+    return None
+
+
 def _answer(
+    publish_answer: PublishAnswer,
     bundle: Bundle,
     host: Host,
     place: Place | None,
@@ -119,9 +150,7 @@ def _answer(
 ) -> tuple[str, ...]:
     if bundle.outcome.request.pull is not None:
         check_request(bundle.outcome.request, bundle.outcome.base_sha)
-    module, name = _ANSWERS[_kind(bundle)]
-    publish_it = cast(PublishAnswer, getattr(import_module(module), name))
-    return publish_it(bundle, host, place=place, links=links, remote=remote, folder=folder, say=say)
+    return publish_answer(bundle, host, place=place, links=links, remote=remote, folder=folder, say=say)
 
 
 def _check_approved(host: Host, place: Place | None, request: Request) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
-from bot.contracts.request import Actor, Tier
+from bot.contracts.request import Actor, Tier, Verb
 from bot.policy.schema import Identity
 from tests.publish.conftest import FIXED, REPO, World
 
@@ -348,6 +348,21 @@ def test_the_token_is_nowhere_on_disk(world: World, tmp_path: Path) -> None:
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if any(secret in path.read_bytes() for secret in hidden)]
+
+
+@pytest.mark.parametrize("status", [Status.CHANGED, Status.PARTIAL])
+@pytest.mark.parametrize("verb", [Verb.EXPLAIN, Verb.REVIEW, Verb.PLAN, Verb.STATUS])
+def test_a_change_for_a_verb_that_only_reads_is_tampering(world: World, verb: Verb, status: Status) -> None:
+    request = replace(world.outcome().request, verb=verb)
+    with pytest.raises(PublishError, match=f"`/agent {verb}` cannot come to"):
+        world.publish(world.bundle(request=request, status=status))
+    assert world.branches() == {"main": world.base_sha}
+
+
+@pytest.mark.parametrize("status", [Status.REVIEWED, Status.PLANNED])
+def test_a_review_or_plan_that_nobody_asked_for_is_tampering(world: World, status: Status) -> None:
+    with pytest.raises(PublishError, match="`/agent fix` cannot come to"):
+        world.publish(world.bundle({}, status=status))
 
 
 # Workflows that do not start by themselves
