@@ -200,10 +200,14 @@ def test_the_head_may_have_moved_meanwhile(pull: Reviewed) -> None:
     assert [one["original_commit_id"] for one in pull.remarks()] == [reviewed]
 
 
-def test_a_head_that_was_pushed_away_is_placed_anew(pull: Reviewed) -> None:
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_head_that_was_pushed_away_is_placed_anew(pull: Reviewed, gone: bool) -> None:
     bundle = pull.bundle(finding(text="ten"), finding("b.py", 1, text="x = 1"))
     reviewed = pull.head
     rewrite(pull, {"a.txt": text(["shift", *edited(l10="ten", l50="fifty")])})
+    if gone:
+        git(pull, "update-ref", "-d", f"refs/pull/{pull.number}/merge")
+        git(pull, "gc", "-q", "--prune=now")
     pull.publish(bundle)
     (remark,) = pull.remarks()
     assert (remark["line"], remark["commit_id"]) == (11, pull.head)
@@ -217,9 +221,14 @@ def rewrite(pull: Reviewed, files: dict[str, str]) -> None:
     forge = pull.world.forge
     forge.commit(REPO, files, branch="other", author="ann")
     sha = forge.branch_sha(REPO, "other")
-    folder = str(forge.git_folder(REPO))
-    subprocess.run(["git", "-C", folder, "update-ref", "refs/heads/topic", str(sha)], check=True)
+    git(pull, "update-ref", "refs/heads/topic", str(sha))
     forge.commit(REPO, {"touch": "1\n"}, branch="topic", author="ann")
+
+
+def git(pull: Reviewed, *arguments: str) -> None:
+    """On the server."""
+    folder = str(pull.world.forge.git_folder(REPO))
+    subprocess.run(["git", "-C", folder, *arguments], check=True)
 
 
 def test_a_422_all_the_same_puts_everything_into_the_body_and_says_so(pull: Reviewed) -> None:
