@@ -14,6 +14,7 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
+from bot.contracts.request import Verb
 from bot.publish.body import NO_LINKS
 from bot.publish.bundle import Bundle
 from bot.publish.plan import find_plan, mark_carried_out, plan_text
@@ -36,7 +37,9 @@ EVIL = (
 
 
 def planned(world: World, plan: Plan | None = PLAN_A, **fields: Any) -> Bundle:
-    return replace(world.bundle({}, patch=b"", status=Status.PLANNED, **fields), plan=plan)
+    request = replace(fields.pop("request", world.outcome().request), verb=Verb.PLAN)
+    bundle = world.bundle({}, patch=b"", status=Status.PLANNED, request=request, **fields)
+    return replace(bundle, plan=plan)
 
 
 def place(world: World, key: str = "77") -> Place:
