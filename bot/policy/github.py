@@ -15,7 +15,7 @@ from bot.policy.nodes import Problems
 from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy
 
 PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
-REVIEW_KEYS = ("on", "drafts", "max_findings", "approve", "request_changes")
+REVIEW_KEYS = ("on", "drafts", "max_findings", "request_changes")
 REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
 TRIGGER_KEYS = ("labels", "assignee", "failed_runs")
 MAINTENANCE_KEYS = ("open_pulls", "back_off_days")
@@ -58,7 +58,6 @@ def read_review(node: yaml.Node, problems: Problems) -> ReviewPolicy:
         on=on,
         drafts=_truth(found, "drafts", default.drafts, problems),
         max_findings=_whole(found, "max_findings", default.max_findings, 1, 100, problems),
-        approve=_truth(found, "approve", default.approve, problems),
         request_changes=_truth(found, "request_changes", default.request_changes, problems),
     )
 

@@ -80,12 +80,11 @@ class PullRequestPolicy:
 @dataclass(frozen=True, slots=True)
 class ReviewPolicy:
     """`on` are the actions of a `pull_request` event that start a review; `drafts` whether drafts are reviewed
-    unasked. `approve` and `request_changes` are what a review may do beyond commenting."""
+    unasked. `request_changes` is what a review may do beyond commenting; it never approves."""
 
     on: frozenset[str] = frozenset({"opened", "ready_for_review", "reopened", "synchronize"})
     drafts: bool = False
     max_findings: int = 20
-    approve: bool = False
     request_changes: bool = False
 
 

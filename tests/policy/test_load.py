@@ -53,7 +53,7 @@ push_to_head: true
 push_to_forks: true
 dispatch: [ci.yml]
 thread_author: [review, explain]
-review: {on: [opened], drafts: true, max_findings: 5, approve: true, request_changes: true}
+review: {on: [opened], drafts: true, max_findings: 5, request_changes: true}
 triggers: {labels: {Agent-Fix: fix, "needs review": review}, assignee: our-bot, failed_runs: true}
 maintenance: {open_pulls: 2, back_off_days: 30}
 identity: {name: Acme bot, email: bot@acme.example}
@@ -78,7 +78,7 @@ def test_a_whole_file_is_read() -> None:
     assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True, signed=True)
     assert (policy.push_to_head, policy.push_to_forks, policy.dispatch) == (True, True, ("ci.yml",))
     assert policy.thread_author == {Verb.REVIEW, Verb.EXPLAIN}
-    assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, approve=True, request_changes=True)
+    assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, request_changes=True)
     assert policy.triggers.labels == {"agent-fix": Verb.FIX, "needs review": Verb.REVIEW}
     assert (policy.triggers.assignee, policy.triggers.failed_runs) == ("our-bot", True)
     assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
@@ -102,7 +102,7 @@ def test_a_tier_changes_where_the_file_says_so() -> None:
 def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so() -> None:
     policy = load_policy("version: 1\n")
     assert not (policy.push_to_head or policy.push_to_forks or policy.dispatch or policy.thread_author)
-    assert not (policy.review.approve or policy.review.request_changes)
+    assert not policy.review.request_changes
     assert not (policy.triggers.labels or policy.triggers.assignee or policy.triggers.failed_runs)
 
 
@@ -198,8 +198,8 @@ PROBLEMS = {
         "1:82: at most 10 workflows are started"
     ),
     "thread_author: [fix]": "1:17: `fix` is not one of review, explain, plan; the nearest is `review`",
-    "review: {approv: true}": "1:10: unknown key `approv`; the nearest known one is `approve`",
-    "review: {approve: always}": "1:19: expected true or false, found `always`",
+    "review: {approve: true}": "1:10: unknown key `approve`; the nearest known one is `on`",
+    "review: {drafts: always}": "1:18: expected true or false, found `always`",
     "review: {on: [edited]}": (
         "1:15: `edited` is not one of opened, ready_for_review, reopened, synchronize; the nearest is `opened`"
     ),
