@@ -5,8 +5,8 @@ Usage: install.py VENV [PACKAGE...]
 uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
 asks for, held to the lock's versions and hashes, without those that only development needs, and without each PACKAGE
 that is named: a job that publishes needs no model's client, and a run needs one. The program itself runs from the
-action's own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used: to compile
-everything takes more time than it saves.
+action's own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what
+is used.
 """
 
 from __future__ import annotations
