@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.doctor.finding import Finding, State, is_healthy
 from bot.doctor.here import look_here
 from bot.doctor.there import look_there
+from bot.github.actions import Actions
 from bot.run.github_env import read_github_environment
 
 EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
@@ -45,7 +47,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
-        print("\n".join(_lines(findings)))
+        # Names and keys out of the repository's files are quoted: none of them is a command to the runner.
+        actions = Actions(os.environ, sys.stdout)
+        for line in _lines(findings):
+            actions.print(line)
     return ExitCode.DONE if is_healthy(findings) else ExitCode.USAGE
 
 

@@ -56,10 +56,10 @@ def _agreed(number: int) -> bool:
 def _write(root: Path, file: Proposed) -> None:
     """Never over what is there, and never through a link that leads out of the repository."""
     path = root / file.path
-    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.parent.resolve().is_relative_to(root):
         raise UsageError(f"{path.parent} leads out of the repository; nothing was written there.")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as opened:
             opened.write(file.text)
     except OSError as error:

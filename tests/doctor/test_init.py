@@ -106,7 +106,7 @@ def test_a_link_out_of_the_repository_is_not_followed(repo: Path, tmp_path: Path
     (repo / ".github").symlink_to(outside)
     ran = init(repo, "--yes")
     assert ran.code == 2
-    assert list(outside.rglob("*.yml")) == []
+    assert list(outside.iterdir()) == []
 
 
 def test_the_tasks_it_writes_load(repo: Path) -> None:

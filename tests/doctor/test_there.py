@@ -110,3 +110,13 @@ def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_p
         "workflow",
         "GitHub",
     }
+
+
+@pytest.mark.bubblewrap
+def test_nothing_of_the_repository_is_a_command_to_the_runner(stage: Stage, tmp_path: Path) -> None:
+    root = sample_repository(tmp_path / "tidytime")
+    (root / ".github" / "agent.yml").write_text('"a\\n::warning::forged": 1\n')
+    ran = stage.cli("doctor", "--repo", root, GITHUB_ACTIONS="true", GITHUB_REPOSITORY="")
+    assert "forged" in ran.out
+    commands = [line for line in ran.out.splitlines() if line.lstrip().startswith("::warning")]
+    assert commands == [] or "::stop-commands::" in ran.out
