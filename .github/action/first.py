@@ -65,12 +65,20 @@ class ApiError(Exception):
     """GitHub did not answer what was asked."""
 
 
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """No redirect is followed: urllib would carry the token to whatever host it names."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
 class Api:
     """GitHub by its address and a token. `calls` counts what was sent."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url.rstrip("/")
         self._token = token
+        self._opener = urllib.request.build_opener(_Stay)
         self.calls = 0
 
     def get(self, path: str) -> tuple[int, Any]:
@@ -91,7 +99,7 @@ class Api:
         self.calls += 1
         request = urllib.request.Request(self._url + path, data=data, headers=headers, method=method)  # noqa: S310  # the API
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  # the API
+            with self._opener.open(request, timeout=TIMEOUT) as answer:
                 body = answer.read()
                 return answer.status, json.loads(body) if body else None
         except urllib.error.HTTPError as error:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -334,3 +336,27 @@ def test_nobody_is_kept_out_whom_the_full_check_lets_in(
     assert goes_on or not let_in
     if role in ("write", "admin") or (role and verb != "fix this"):
         assert let_in
+
+
+def test_a_redirect_does_not_carry_the_token_to_another_host(stage: Stage) -> None:
+    heard: list[str | None] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.headers.get("Authorization"))
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/stolen")
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing: the test's own output is enough."""
+
+    with HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        api = f"http://127.0.0.1:{server.server_address[1]}"
+        ran = first(stage, GITHUB_API_URL=api)
+        server.shutdown()
+    assert (ran.code, ran.outputs["go"]) == (0, "true"), "the full check decides"
+    assert len(heard) == 1
