@@ -8,7 +8,7 @@ file.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -68,7 +68,8 @@ class Hooks(NamedTuple):
     `request_sent(turn)` comes as the request goes out, just before the wait for its answer begins.
     `before_end()` is asked when the model says that it is done: a text is put to the model and the session
     goes on, at most twice; `None` lets it end. `retrying(event)` comes before a wait for the model's API.
-    `wants_end()` is asked once a turn's calls are answered: a stop ends the session there.
+    `wants_end()` is asked once a turn's calls are answered: a stop ends the session there. If there is none,
+    `after_results(info)` gives texts that follow the results of that turn, for the model alone.
     """
 
     request_sent: Callable[[int], None] = lambda turn: None
@@ -76,6 +77,7 @@ class Hooks(NamedTuple):
     before_end: Callable[[], str | None] = lambda: None
     retrying: Callable[[Retrying], None] = lambda event: None
     wants_end: Callable[[], Stop | None] = lambda: None
+    after_results: Callable[[TurnInfo], Sequence[str]] = lambda info: ()
 
 
 class Session(NamedTuple):
@@ -155,7 +157,7 @@ class _Conversation:
         self._host_texts = 0
         self._told_of_silence = False
 
-    def say(self, text: str, origin: Literal["task", "host"]) -> None:
+    def say(self, text: str, origin: Literal["task", "host", "added"]) -> None:
         """Put a user message into the history."""
         self._history.add_user(text)
         self.session.journal.write(UserText(self.turn, text, origin))
@@ -211,12 +213,16 @@ class _Conversation:
             denied += was_denied
             results.append(result)
         self._told_of_silence = False
-        self._close_turn(message, results, denied)
+        info = self._close_turn(message, results, denied)
         if stop is None and self._truncations >= TRUNCATIONS_IN_A_ROW:
             return Stop(
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
-        return stop or self.session.hooks.wants_end()
+        stop = stop or self.session.hooks.wants_end()
+        if stop is None:
+            for text in self.session.hooks.after_results(info):
+                self.say(text, "added")
+        return stop
 
     def leave_calls(self, message: Message, stop: Stop) -> Stop:
         """The session ends here: answer every call of `message` without running it."""
@@ -293,11 +299,12 @@ class _Conversation:
         )
         self.session.journal.write(line)
 
-    def _close_turn(self, message: Message, results: list[ToolResult], denied: int) -> None:
+    def _close_turn(self, message: Message, results: list[ToolResult], denied: int) -> TurnInfo:
         if results:
             self._history.add_results(results)
         info = TurnInfo(self.turn, message.text, message.calls, tuple(results), self.usage, self.cost, denied)
         self.session.hooks.turn_done(info)
+        return info
 
 
 def _comparable(executed: Executed) -> str:

@@ -41,11 +41,12 @@ class Header(NamedTuple):
 
 
 class UserText(NamedTuple):
-    """A user message put into the history: the task, or what the host said later."""
+    """A user message put into the history: the task, what the host said when the model was done (`host`), or what
+    followed the results of a turn (`added`: a reminder, a skill's body)."""
 
     turn: int
     text: str
-    origin: Literal["task", "host"] = "task"
+    origin: Literal["task", "host", "added"] = "task"
 
 
 class RequestSent(NamedTuple):

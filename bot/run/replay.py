@@ -117,10 +117,14 @@ def _play(
     _put_last_change(recorded, workshop, cancel)
     gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write)
     host_texts = _host_texts(recorded)
+    added = _added_texts(recorded)
     session = Session(
         ReplayProvider(recorded.responses(), header.info), header.system,
         Toolbox(header.tools, handlers, gatekeeper.permit), journal, header.limits, cancel,
-        Hooks(before_end=lambda: next(host_texts, None), wants_end=results.ask.stop),
+        Hooks(
+            before_end=lambda: next(host_texts, None), wants_end=results.ask.stop,
+            after_results=lambda info: added.get(info.turn, ()),
+        ),
         stop_on_denial=policy.on_deny == "stop",
     )  # fmt: skip
     first = next((line.text for line in recorded.records(lines.UserText)), None)
@@ -133,6 +137,15 @@ def _host_texts(recorded: JournalFile) -> Iterator[str]:
     """What the host said when the model was done. What the loop says of itself it will say again."""
     said = (line.text for line in recorded.records(lines.UserText) if line.origin == "host")
     return (text for text in said if text != SAID_NOTHING)
+
+
+def _added_texts(recorded: JournalFile) -> Mapping[int, list[str]]:
+    """What followed the results of each turn."""
+    added: dict[int, list[str]] = {}
+    for line in recorded.records(lines.UserText):
+        if line.origin == "added":
+            added.setdefault(line.turn, []).append(line.text)
+    return added
 
 
 def _taking(tape: Tape, result: ResultTool) -> Handler:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.agent.finish import Stop
 from bot.agent.guards import REPEAT_NOTICE
 from bot.agent.loop import Hooks, TurnInfo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.events import Complete, Failed
-from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded
+from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded, UserText
 from bot.contracts.limits import Limits
 from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.outcome import StopReason
@@ -423,3 +424,25 @@ def test_two_sessions_in_one_process_share_nothing(tmp_path: Path) -> None:
     for bench in benches:
         name = bench.folder.name
         assert [item.content for item in bench.journal().records(Result)] == [f"{name}{n}" for n in range(30)]
+
+
+def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: Path) -> None:
+    def after(info: TurnInfo) -> list[str]:
+        return [f"after turn {info.turn}: {info.results[0].content}"] if info.turn == 1 else []
+
+    script = [says(echo("one", "a")), says(echo("two", "b")), says("Done.")]
+    bench = Bench(script, tmp_path, hooks=Hooks(after_results=after))
+    bench.run("please")
+    assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool", "user"]
+    assert bench.provider.requests[1][3].text == "after turn 1: one"
+    assert len(bench.provider.requests[2]) == 6
+    added = [(item.turn, item.text) for item in bench.journal().records(UserText) if item.origin == "added"]
+    assert added == [(1, "after turn 1: one")]
+
+
+def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_path: Path) -> None:
+    stop = Stop(StopReason.NEEDS_INPUT, "A question.")
+    hooks = Hooks(wants_end=lambda: stop, after_results=lambda info: ["never"])
+    bench = Bench([says(echo("one", "a"))], tmp_path, hooks=hooks)
+    assert bench.run("please").stop is StopReason.NEEDS_INPUT
+    assert [item.origin for item in bench.journal().records(UserText)] == ["task"]
