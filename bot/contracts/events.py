@@ -64,7 +64,8 @@ class Complete:
 class Failed:
     """The response could not be had. `message` is for people; `status` is HTTP's, where there was one.
 
-    `canceled` is true only when the run's cancel token fired. `partial` holds what had arrived.
+    `canceled` is true only when the run's cancel token fired. `partial` holds what had arrived. `overflow` is true
+    where the conversation is longer than the model can read: sending it again is useless, a shorter one is not.
     """
 
     message: str
@@ -72,6 +73,7 @@ class Failed:
     canceled: bool = False
     partial: Message | None = None
     usage: Usage = field(default_factory=Usage)
+    overflow: bool = False
 
 
 Event = TextDelta | ThinkingDelta | ToolStart | ArgumentsDelta | ToolEnd | Retrying | Complete | Failed

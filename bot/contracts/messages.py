@@ -2,6 +2,9 @@
 
 Not a wire format: adapters in `bot/providers` translate. A message never changes once it is in the history,
 so a request is always a byte prefix of the next one.
+
+`extra` of a part is JSON that only the adapter which wrote it reads: who wrote it, and what that vendor wants
+back with the part (an item's id, a signature). Everybody else keeps it and looks away.
 """
 
 from __future__ import annotations
@@ -16,6 +19,19 @@ class Text:
     """Text by the user or the model."""
 
     text: str
+    extra: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture, by a person or a tool. `data` is the file's bytes, `name` what people call it.
+
+    A model that cannot see gets a line of text with the name in its place.
+    """
+
+    media_type: str
+    data: bytes
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +41,7 @@ class Thinking:
     text: str
     signature: str | None = None
     redacted: str | None = None
+    extra: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +55,7 @@ class ToolCall:
     name: str
     arguments: str
     complete: bool = True
+    extra: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +66,10 @@ class ToolResult:
     name: str
     content: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
 
 
-Part = Text | Thinking | ToolCall | ToolResult
+Part = Text | Image | Thinking | ToolCall | ToolResult
 Role = Literal["user", "assistant", "tool"]
 
 

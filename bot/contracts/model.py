@@ -11,10 +11,18 @@ from bot.contracts.events import Event
 from bot.contracts.messages import Message, Usage
 from bot.contracts.tools import ToolSpec
 
+ThinkingKind = Literal["off", "adaptive", "budget", "effort"]
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model's limits in tokens and its prices in USD per million tokens. `known` is false for a guess."""
+    """A model's limits in tokens, its prices in USD per million tokens, and what it can do.
+
+    `known` is false for a guess. `vision`: it takes images. `thinking`: how it is asked to reason, `off` for not at
+    all. `streams_tools`: a call's arguments arrive as they are made, which is to say unchecked. `min_cacheable`: the
+    shortest prefix in tokens that is ever kept in a cache. `allowed_tools`: it takes a list of the tools that may be
+    called now, beside all tools.
+    """
 
     name: str
     context_window: int
@@ -24,6 +32,11 @@ class ModelInfo:
     cache_read_price: float
     cache_write_price: float
     known: bool = True
+    vision: bool = False
+    thinking: ThinkingKind = "off"
+    streams_tools: bool = False
+    min_cacheable: int = 1024
+    allowed_tools: bool = False
 
     def cost(self, usage: Usage) -> float:
         """What `usage` costs, in USD."""
@@ -37,12 +50,22 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request. `system` and `tools` are frozen for the session; `messages` only ever grows at its end."""
+    """One request. `system` and `tools` are frozen for the session; `messages` only ever grows at its end.
+
+    `tool_choice`: `auto` leaves it to the model, `required` wants a call, `none` forbids calls. `allowed` names the
+    tools that may be called now, `None` for all; `required` with a single name asks for that very tool. Both are
+    wishes: not every vendor knows every one of them, and some refuse them while a model thinks, so whoever runs the
+    calls still checks. `session` is the session's id, by which a vendor finds its cache. `max_output` caps the answer
+    in tokens; 0 is the model's own limit.
+    """
 
     system: str
     tools: tuple[ToolSpec, ...]
     messages: Sequence[Message]
-    tool_choice: Literal["auto", "none"] = "auto"
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    allowed: tuple[str, ...] | None = None
+    session: str = ""
+    max_output: int = 0
 
 
 class Provider(Protocol):

@@ -6,6 +6,7 @@ turn (5.2 ms a turn at 200 turns against 2.4), and this way a request is a byte 
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -13,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from bot.contracts.events import Complete, Event
-from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Finish, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
@@ -166,6 +167,8 @@ def _block(part: Part) -> dict[str, Any] | None:
         if part.signature is None:
             return None
         return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+    if isinstance(part, Image):
+        return _image(part)
     if isinstance(part, ToolCall):
         return {
             "type": "tool_use",
@@ -174,6 +177,11 @@ def _block(part: Part) -> dict[str, Any] | None:
             "input": _input(part.arguments),
         }
     return _result(part)
+
+
+def _image(image: Image) -> dict[str, Any]:
+    data = base64.b64encode(image.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
 def _input(raw: str) -> dict[str, Any]:

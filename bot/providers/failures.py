@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.providers.endpoint import Endpoint
+from bot.providers.overflow import is_overflow
 from bot.providers.retry import Failure, asked_wait, is_retryable
 
 _LONGEST = 400
@@ -61,17 +62,22 @@ def _http_failure(status: int, body: Any, response: Any, endpoint: Endpoint, mod
     wait = asked_wait(headers, datetime.now(UTC)) if retryable else None
     if 300 <= status < 400:
         said = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
-    return Failure(_sentence(status, said, endpoint, model), status, retryable, wait)
+    overflow = is_overflow(status, kind, said)
+    return Failure(
+        _sentence(status, said, endpoint, model), status, retryable and not overflow, wait, overflow
+    )
 
 
 def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> Failure:
     kind, said = _error_object(body)
     code = body.get("code") if isinstance(body, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS_OF_KIND.get(kind)
-    retryable = kind not in _SPENT and (status is None or is_retryable(status))
+    overflow = is_overflow(status, kind, said)
+    retryable = not overflow and kind not in _SPENT and (status is None or is_retryable(status))
     if status is None:
-        return Failure(f"{endpoint} reported an error: {_clean(said, endpoint)}", None, retryable)
-    return Failure(_sentence(status, said, endpoint, model), status, retryable)
+        said = f"{endpoint} reported an error: {_clean(said or kind, endpoint)}"
+        return Failure(said, None, retryable, overflow=overflow)
+    return Failure(_sentence(status, said, endpoint, model), status, retryable, overflow=overflow)
 
 
 def _connection_failure(error: Exception, endpoint: Endpoint) -> Failure:

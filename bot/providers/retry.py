@@ -27,12 +27,14 @@ DEFAULT_POLICY = Policy()
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why one attempt failed. `wait` is what the server asked for in seconds, where it did."""
+    """Why one attempt failed. `wait` is what the server asked for in seconds, where it did. `overflow`: the
+    conversation is too long, which no waiting helps."""
 
     message: str
     status: int | None = None
     retryable: bool = False
     wait: float | None = None
+    overflow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

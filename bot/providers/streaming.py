@@ -154,7 +154,7 @@ def _parsed(data: str) -> Any:
 
 def _failed(failure: Failure, end: GiveUp, assembly: Assembly) -> Failed:
     message = f"{failure.message} ({end.reason})" if end.reason else failure.message
-    return Failed(message, failure.status, False, _partial(assembly), assembly.usage)
+    return Failed(message, failure.status, False, _partial(assembly), assembly.usage, failure.overflow)
 
 
 def _canceled(assembly: Assembly) -> Failed:
