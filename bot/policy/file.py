@@ -29,7 +29,7 @@ VERSION = "1"
 KEYS = (
     "version", "tiers", "rules", "checks", "setup", "bring", "budget", "history", "on_deny", "pull_request",
     "identity", "bots", "model", "push_to_head", "push_to_forks", "dispatch", "thread_author", "review",
-    "triggers", "maintenance",
+    "triggers", "maintenance", "writes",
 )  # fmt: skip
 
 MAX_USD = 1000
@@ -81,6 +81,7 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         review=section("review", github.read_review, default.review),
         triggers=section("triggers", github.read_triggers, default.triggers),
         maintenance=section("maintenance", github.read_maintenance, default.maintenance),
+        writes=section("writes", github.read_writes, default.writes),
     )
 
 

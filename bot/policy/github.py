@@ -13,6 +13,7 @@ from bot.contracts.request import Verb
 from bot.policy import nodes
 from bot.policy.nodes import Problems
 from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy
+from bot.policy.writes import HIGHEST, VERBS, WritesPolicy, is_ours
 
 PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
 REVIEW_KEYS = ("on", "drafts", "max_findings", "request_changes")
@@ -94,6 +95,29 @@ def read_maintenance(node: yaml.Node, problems: Problems) -> MaintenancePolicy:
     return MaintenancePolicy(
         open_pulls=_whole(found, "open_pulls", default.open_pulls, 0, 100, problems),
         back_off_days=_whole(found, "back_off_days", default.back_off_days, 1, 365, problems),
+    )
+
+
+def read_writes(node: yaml.Node, problems: Problems) -> WritesPolicy:
+    """Numbers stand in for the tier's own, within the highest; `verbs` and `labels` are for runs without a task."""
+    highest = dict(HIGHEST.each())
+    found = nodes.entries(node, (*highest, "verbs", "labels"), problems)
+    caps = {
+        name: most
+        for name in highest
+        if name in found and (most := nodes.whole(found[name], problems, 0, highest[name])) is not None
+    }
+    verbs = nodes.items(found["verbs"], problems) if "verbs" in found else []
+    read = (nodes.choice(item, [verb.value for verb in VERBS], problems) for item in verbs)
+    labels = nodes.items(found["labels"], problems) if "labels" in found else []
+    named = [(item, label) for item in labels if (label := nodes.line(item, problems))]
+    for item, label in named:
+        if is_ours(label):
+            problems.add(item, f"`{label[:40]}` starts this bot, so a run may not set it")
+    return WritesPolicy(
+        MappingProxyType(caps),
+        frozenset(Verb(verb) for verb in read if verb is not None),
+        tuple(dict.fromkeys(label for _, label in named)),
     )
 
 

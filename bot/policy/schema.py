@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from bot.contracts.request import Tier, Verb
+from bot.policy.writes import WritesPolicy
 
 if TYPE_CHECKING:
     from bot.policy.rule import Rule
@@ -145,3 +146,4 @@ class Policy:
     review: ReviewPolicy = ReviewPolicy()
     triggers: TriggersPolicy = TriggersPolicy()
     maintenance: MaintenancePolicy = MaintenancePolicy()
+    writes: WritesPolicy = field(default_factory=WritesPolicy)

@@ -22,8 +22,9 @@ from bot.policy.file import read_budget, read_checks, read_verbs
 from bot.policy.nodes import Problems
 from bot.tasks import schedule
 from bot.tasks.task import FOLDER, Task
+from bot.tasks.writes import check_writes, read_threads, read_writes
 
-KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits")
+KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits", "threads", "writes")
 VERBS = (Verb.FIX,)
 """What a task can do: the others answer in a thread, and a task has none."""
 
@@ -81,6 +82,7 @@ def _split(text: str, problems: Problems) -> tuple[str, str]:
 
 def _read(root: yaml.Node, task: Task, problems: Problems) -> Task:
     found = nodes.entries(root, KEYS, problems)
+    check_writes(found, problems)
     return Task(
         name=task.name,
         instruction=task.instruction,
@@ -90,6 +92,8 @@ def _read(root: yaml.Node, task: Task, problems: Problems) -> Task:
         paths=_paths(found["paths"], problems) if "paths" in found else (),
         labels=_labels(found["labels"], problems) if "labels" in found else (),
         limits=read_budget(found["limits"], problems) if "limits" in found else task.limits,
+        threads=read_threads(found["threads"], problems) if "threads" in found else None,
+        writes=read_writes(found["writes"], problems) if "writes" in found else None,
     )
 
 

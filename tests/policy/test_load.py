@@ -218,7 +218,7 @@ PROBLEMS = {
     "model:": "1:7: expected text, found nothing",
     "rules: !!python/object:a.b x": "1:8: expected a list, found the tag tag:yaml.org,2002:python/object:a.b",
     "model: !mine x": "1:8: expected text, found the tag !mine",
-    "<<: {version: 1}": "1:1: unknown key `<<`; the nearest known one is `version`",
+    "<<: {version: 1}": "1:1: unknown key `<<`; the nearest known one is `writes`",
     "? [a]\n: b": "1:3: expected text, found a list",
     "checks: [\n": "2:1: not YAML: did not find expected node content",
     "a: b: c": "1:5: not YAML: mapping values are not allowed in this context",
