@@ -41,12 +41,19 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.bundle:
         raise UsageError("There is no bundle: give --bundle DIR.")
     actions = Actions(os.environ, sys.stdout)
-    done = publish_bundle(Path(arguments.bundle), os.environ, dry_run=arguments.dry_run, say=actions.print)
+    done = publish_bundle(
+        Path(arguments.bundle),
+        os.environ,
+        dry_run=arguments.dry_run,
+        say=actions.print,
+        mask=actions.add_mask,
+    )
     published = done.published
     for note in published.notes:
         actions.print(f"note: {note}")
     if published.pr_number:
         verb = "opened" if published.created else "up to date"
+        verb = "has the change as suggestions" if published.suggested else verb
         actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
     elif not arguments.dry_run and done.outcome.status not in _ANSWERED:
         actions.print("no pull request: the lines above or the thread say why")

@@ -28,8 +28,8 @@ from bot.policy.schema import (
 VERSION = "1"
 KEYS = (
     "version", "tiers", "rules", "checks", "setup", "bring", "budget", "history", "on_deny", "pull_request",
-    "identity", "bots", "model", "push_to_head", "push_to_forks", "dispatch", "thread_author", "review",
-    "triggers", "maintenance", "writes",
+    "identity", "bots", "model", "push_to_head", "forks", "dispatch", "thread_author", "review",
+    "triggers", "maintenance", "writes", "agent",
 )  # fmt: skip
 
 MAX_USD = 1000
@@ -75,7 +75,7 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         identity=section("identity", _read_identity, default.identity),
         model=section("model", _read_model, default.model),
         push_to_head=section("push_to_head", github.read_flag, default.push_to_head),
-        push_to_forks=section("push_to_forks", github.read_flag, default.push_to_forks),
+        forks=section("forks", github.read_forks, default.forks),
         dispatch=section("dispatch", github.read_dispatch, default.dispatch),
         thread_author=section("thread_author", github.read_thread_author, default.thread_author),
         review=section("review", github.read_review, default.review),

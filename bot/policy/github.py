@@ -19,6 +19,7 @@ PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
 REVIEW_KEYS = ("on", "drafts", "max_findings", "request_changes")
 REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
 TRIGGER_KEYS = ("labels", "assignee", "failed_runs")
+FORK_WAYS = ("suggestions", "pull_request", "push")
 MAINTENANCE_KEYS = ("open_pulls", "back_off_days")
 
 # What reads only, and so may be given to somebody who is nobody in particular.
@@ -34,6 +35,12 @@ Value = TypeVar("Value")
 
 def read_flag(node: yaml.Node, problems: Problems) -> bool:
     return nodes.truth(node, problems) or False
+
+
+def read_forks(node: yaml.Node, problems: Problems) -> Literal["suggestions", "pull_request", "push"]:
+    """What a result on a fork's head becomes, where it can be that."""
+    way = nodes.choice(node, FORK_WAYS, problems)
+    return cast(Literal["suggestions", "pull_request", "push"], way or FORK_WAYS[0])
 
 
 def read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy:

@@ -121,9 +121,9 @@ class Identity:
 class Policy:
     """`source` is the file's name, for messages. It and `model` are empty where there is none.
 
-    `push_to_head` and `push_to_forks` let a commit be put on a pull request's head that the bot did not make, in
-    this repository and in forks. `dispatch` are workflow files to be started on a branch whose pull request
-    starts no CI by itself. `thread_author` are what an outsider may ask for in a thread that they opened.
+    `push_to_head` lets a commit be put on the head of a pull request of this repository that the bot did not make;
+    `forks` says what a result on a fork's head becomes, where that can be. `dispatch` are workflow files to be
+    started on a branch whose pull request starts no CI by itself. `thread_author` are what an outsider may ask for in a thread that they opened.
     """
 
     source: str
@@ -140,7 +140,7 @@ class Policy:
     bots: Mapping[int, frozenset[Verb]] = field(default_factory=dict)
     model: str = ""
     push_to_head: bool = False
-    push_to_forks: bool = False
+    forks: Literal["suggestions", "pull_request", "push"] = "suggestions"
     dispatch: tuple[str, ...] = ()
     thread_author: frozenset[Verb] = frozenset()
     review: ReviewPolicy = ReviewPolicy()

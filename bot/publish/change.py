@@ -17,9 +17,10 @@ from bot.contracts.errors import PublishError
 from bot.contracts.pulls import PullRequest
 from bot.github.errors import GitHubError
 from bot.policy.decide import may_write as paths_that_may_change
-from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.publish.body import title
+from bot.publish.branch import Target
 from bot.publish.commit import Prepared, prepare_commit, read_base_file, server_host
 from bot.publish.head import (
     Head,
@@ -28,6 +29,7 @@ from bot.publish.head import (
     check_open,
     check_request,
     is_own_branch,
+    no_suggestions,
     way_of,
 )
 from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
@@ -35,6 +37,7 @@ from bot.publish.opening import Proposal, find_target, patterns, propose
 from bot.publish.pushed import tell_pushed
 from bot.publish.remote import BranchMovedError, Refs, Remote
 from bot.publish.runs import about_runs, start_runs
+from bot.publish.suggested import find_suggested, suggest
 from bot.publish.tasks import branch_of, read_bounds
 from bot.publish.work import Published, Work
 
@@ -88,7 +91,8 @@ def _check_base(work: Work, refs: Refs) -> None:
 
 
 def _ready(work: Work, policy_sha: str) -> _Ready:
-    policy = load_policy(read_base_file(work.git, policy_sha, POLICY_FILE))
+    file = work.request.policy_file
+    policy = load_policy(read_base_file(work.git, policy_sha, file), file)
     policy, labels = read_bounds(work, policy, policy_sha)
     identity = work.identity or policy.identity
     author = Signature(identity.name, identity.email)
@@ -132,10 +136,13 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
     number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
     refs = work.remote.refs(*patterns(number, name))
     ready = _ready(work, ends.policy_sha)
+    plain, fork = ready.prepared, now.from_fork(work.repository)
+    if fork and (done := find_suggested(work, plain, now)) is not None:
+        return done
     ready = _signed(work, ready, [*refs.heads.values(), *(_later(work, ready, now) if moved else [])])
     if moved and work.host.contains(work.repository, now.head_sha, ready.prepared.sha):
         return _pushed(work, now, ready)
-    head = Head(now, now.from_fork(work.repository), _is_own(work, now), moved)
+    head = Head(now, fork, _is_own(work, now), moved)
     way = way_of(head, ready.policy, work.repository, refs.default)
     if way.push_to:
         check_open(now)
@@ -148,9 +155,17 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
                 raise
             # The fork's owner may have taken the permission back, and GITHUB_TOKEN never has it.
             work = work.noting(f"The commit could not be pushed to {way.push_to}: {error}")
-            forks = replace(ready.policy, push_to_forks=False)
+            forks: Policy = replace(ready.policy, forks="suggestions")
             way = way_of(head, forks, work.repository, refs.default)
-    return _offer(work, head, way.base, way.note, name, ready, ends, refs)
+    proposal = _proposal(work, head, way.base, name, ready, refs)
+    target = find_target(work, proposal)
+    if fork and not target.done and ready.policy.forks != "pull_request":
+        check_open(now)
+        made = no_suggestions(head) or suggest(work, plain, ends, now)
+        if isinstance(made, Published):
+            return made
+        work = work.noting(f"These are no suggestions on {head.mention}: {made}.")
+    return _offer(work.noting(way.note), head, proposal, target, ends)
 
 
 def _has_moved(work: Work, now: PullRequest) -> bool:
@@ -219,21 +234,21 @@ def _pushed(work: Work, now: PullRequest, ready: _Ready) -> Published:
     return Published(url, now.number, now.head_ref, False, ready.prepared.sha, notes)
 
 
-def _offer(
-    work: Work, head: Head, base: str, note: str, name: str, ready: _Ready, ends: Ends, refs: Refs
-) -> Published:
+def _proposal(work: Work, head: Head, base: str, name: str, ready: _Ready, refs: Refs) -> Proposal:
     never = frozenset({refs.default, head.now.base_ref, base})
-    proposal = Proposal(
+    return Proposal(
         ready.prepared, ready.author, name, base, refs.heads, never, ready.policy, ready.policy_sha, head.fork
     )
-    target = find_target(work, proposal)
+
+
+def _offer(work: Work, head: Head, proposal: Proposal, target: Target, ends: Ends) -> Published:
     if not target.done:
         check_open(head.now)
         if head.fork:
             trusted = work.request.trusted_sha == work.outcome.base_sha
             paths = _changed(work, ends)
             check_foreign(head, paths, trusted=trusted, starts_runs=work.starts_runs)
-    return propose(work.noting(note), proposal, target)
+    return propose(work, proposal, target)
 
 
 def _changed(work: Work, ends: Ends) -> list[str]:

@@ -59,11 +59,14 @@ def tell_published(host: Host, place: Place, state: ProgressState, pull_number: 
     edit_comments(host, place, {PROGRESS: state.text(), ENDED: after_all}, OVER)
 
 
-def final_state(outcome: Outcome, links: Links, *, pull_number: int = 0, trouble: str = "") -> ProgressState:
+def final_state(
+    outcome: Outcome, links: Links, *, pull_number: int = 0, suggested: bool = False, trouble: str = ""
+) -> ProgressState:
     """What the progress comment says for good."""
     lines = (figures(outcome),)
     if pull_number:
-        return ProgressState(f"Done: pull request #{pull_number}", lines, links.run)
+        what = "suggestions on pull request" if suggested else "pull request"
+        return ProgressState(f"Done: {what} #{pull_number}", lines, links.run)
     reason = trouble or outcome.reason
     return ProgressState(headline(outcome), (*((reason,) if reason else ()), *lines), links.run)
 

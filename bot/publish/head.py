@@ -1,7 +1,8 @@
 """Which way a result goes that was made on a pull request's head: pure decisions over what GitHub says now.
 
 Onto the head itself only where it is the bot's own or the policy lets it be, and only while it is what was worked on.
-Else a pull request of our own: onto the head's branch, or for a fork, whose branch is not here, onto its base.
+Else a pull request of our own: onto the head's branch, or for a fork, whose branch is not here, onto its base, where
+it cannot be a review of suggestions (`bot.publish.suggested`).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def way_of(head: Head, policy: Policy, repository: str, default_branch: str) -> 
     now = head.now
     people = {default_branch, now.base_ref}
     if head.fork:
-        if policy.push_to_forks and now.maintainer_can_modify and now.head_repository and not head.moved:
+        if policy.forks == "push" and now.maintainer_can_modify and now.head_repository and not head.moved:
             return Way(now.head_repository, now.base_ref)
         whose = now.head_repository or f"the deleted fork of {now.author}"
         note = f"This holds the commits of {head.mention} by {now.author} from {whose}, and one of the bot's on top."
@@ -88,6 +89,13 @@ def way_of(head: Head, policy: Policy, repository: str, default_branch: str) -> 
     if may_push and not head.moved:
         return Way(repository, now.base_ref)
     return Way("", now.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}")
+
+
+def no_suggestions(head: Head) -> str:
+    """Why there is no use in suggestions on this pull request, as a clause; empty where there may be."""
+    if head.moved:
+        return "its head has moved on since the run began"
+    return "" if head.now.head_repository else "the fork is deleted, so nobody could apply them"
 
 
 def is_own_branch(now: PullRequest, repository: str) -> bool:

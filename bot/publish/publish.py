@@ -107,7 +107,7 @@ def publish(
         raise PublishError(told.failed(str(error))) from error
     # In a dry run the thread's comments are not there to be finished.
     number = 0 if recorder is not None else published.pr_number
-    notes = (*published.notes, *told.published(number))
+    notes = (*published.notes, *told.published(number, published.suggested))
     return replace(published, notes=(*notes, *_tell_carried_out(host, told.place, outcome.request, number)))
 
 
@@ -237,11 +237,10 @@ class _Thread:
         self._finish(final_state(self.outcome, self.links, trouble=trouble))
         return trouble
 
-    def published(self, number: int) -> tuple[str, ...]:
+    def published(self, number: int, suggested: bool) -> tuple[str, ...]:
         """Without a number it was a dry run, of which the thread knows already."""
-        return (
-            self._finish(final_state(self.outcome, self.links, pull_number=number), number) if number else ()
-        )
+        state = final_state(self.outcome, self.links, pull_number=number, suggested=suggested)
+        return self._finish(state, number) if number else ()
 
     def _finish(self, state: ProgressState, pull_number: int = 0) -> tuple[str, ...]:
         if self.place is None:

@@ -23,7 +23,8 @@ class Published:
     """What there is now. Without a pull request, number 0 and empty texts: a comment tells why.
 
     `created` is true when this very call opened it. `commit` on a `branch` that is not the bot's own went onto the
-    head of the pull request. `notes` are soft failures, a sentence each.
+    head of the pull request. `suggested` says that the change is a review of suggestions, at `pr_url`, on the pull
+    request that is there. `notes` are soft failures, a sentence each.
     """
 
     pr_url: str = ""
@@ -32,6 +33,7 @@ class Published:
     created: bool = False
     commit: str = ""
     notes: tuple[str, ...] = ()
+    suggested: bool = False
 
 
 @dataclass(frozen=True, slots=True)

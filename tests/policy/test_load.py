@@ -50,7 +50,7 @@ setup:
 bring: [.venv, ./web/node_modules/]
 pull_request: {keyword: Refs, draft: false, sign_off: true, signed: true}
 push_to_head: true
-push_to_forks: true
+forks: push
 dispatch: [ci.yml]
 thread_author: [review, explain]
 review: {on: [opened], drafts: true, max_findings: 5, request_changes: true}
@@ -76,7 +76,7 @@ def test_a_whole_file_is_read() -> None:
     assert (policy.history, policy.on_deny) == ("full", "stop")
     assert policy.budget == Budget(usd=3, turns=60, runs_a_day=40)
     assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True, signed=True)
-    assert (policy.push_to_head, policy.push_to_forks, policy.dispatch) == (True, True, ("ci.yml",))
+    assert (policy.push_to_head, policy.forks, policy.dispatch) == (True, "push", ("ci.yml",))
     assert policy.thread_author == {Verb.REVIEW, Verb.EXPLAIN}
     assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, request_changes=True)
     assert policy.triggers.labels == {"agent-fix": Verb.FIX, "needs review": Verb.REVIEW}
@@ -101,7 +101,8 @@ def test_a_tier_changes_where_the_file_says_so() -> None:
 
 def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so() -> None:
     policy = load_policy("version: 1\n")
-    assert not (policy.push_to_head or policy.push_to_forks or policy.dispatch or policy.thread_author)
+    assert not (policy.push_to_head or policy.dispatch or policy.thread_author)
+    assert policy.forks == "suggestions"
     assert not policy.review.request_changes
     assert not (policy.triggers.labels or policy.triggers.assignee or policy.triggers.failed_runs)
 
@@ -186,8 +187,10 @@ PROBLEMS = {
     "bots: [1, 1]": "1:11: 1 is listed twice",
     "bots: [{verbs: [fix]}]": "1:8: this bot has no `id`",
     "push_to_head: yes": "1:15: expected true or false, found `yes`",
-    "push_to_forks: 1": "1:16: expected true or false, found `1`",
-    "push_to_fork: true": "1:1: unknown key `push_to_fork`; the nearest known one is `push_to_forks`",
+    "forks: pull-request": (
+        "1:8: `pull-request` is not one of suggestions, pull_request, push; the nearest is `pull_request`"
+    ),
+    "push_to_fork: true": "1:1: unknown key `push_to_fork`; the nearest known one is `push_to_head`",
     "dispatch: ci.yml": "1:11: expected a list, found `ci.yml`",
     "dispatch: [.github/workflows/ci.yml]": (
         "1:12: expected the name of a file in .github/workflows, as in ci.yml"

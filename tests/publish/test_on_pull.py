@@ -366,7 +366,7 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
 
 
 def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
-    policy(world, "push_to_forks: true\n")
+    policy(world, "forks: push\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     published = world.publish(bundle, token=world.forge.token("ann"))
@@ -381,7 +381,7 @@ def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: Wo
 
 def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> None:
     """GITHUB_TOKEN reaches no other repository, whatever the fork allows."""
-    policy(world, "push_to_forks: true\n")
+    policy(world, "forks: push\n")
     number = forked(world)
     published = world.publish(bundle_on(world, number))
     assert published.created
@@ -390,7 +390,7 @@ def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> 
 
 
 def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> None:
-    policy(world, "push_to_forks: true\n")
+    policy(world, "forks: push\n")
     number = forked(world)
     hub = world.github(world.forge.token("bob"))
     change = {"maintainer_can_modify": False}
@@ -413,7 +413,7 @@ def changed(bundle: Bundle, **fields: Any) -> Bundle:
 
 def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
     """That the head is a branch of ours, here, lent by its author: GitHub is asked."""
-    policy(world, "push_to_forks: true\n")
+    policy(world, "forks: push\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     hub = world.github(world.forge.token("bob"))
