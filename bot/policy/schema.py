@@ -123,7 +123,8 @@ class Policy:
 
     `push_to_head` lets a commit be put on the head of a pull request of this repository that the bot did not make;
     `forks` says what a result on a fork's head becomes, where that can be. `dispatch` are workflow files to be
-    started on a branch whose pull request starts no CI by itself. `thread_author` are what an outsider may ask for in a thread that they opened.
+    started on a branch whose pull request starts no CI by itself. `thread_author` are what an outsider may ask for in
+    a thread that they opened.
     """
 
     source: str
