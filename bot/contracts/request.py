@@ -9,6 +9,8 @@ from bot.contracts.comments import Comment
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
 
+POLICY_FILE = ".github/agent.yml"
+
 _THE_THREAD = frozenset(
     {"", "this", "it", "this issue", "this bug", "this one", "this pull request", "this pr"}
 )
@@ -79,7 +81,7 @@ class Request:
     head; `anchor` is the review thread that the request was written in. `trusted_sha` is the head that a
     maintainer named in the command: only at that commit may a fork's code be run. `plan` is the approved plan
     that is to be carried out, `resumes` the Actions run whose bundle is gone on from, `task` the name of the
-    maintenance task.
+    maintenance task. `policy_file` is where the base commit has the policy.
     """
 
     verb: Verb
@@ -99,6 +101,7 @@ class Request:
     plan: Plan | None = None
     resumes: int = 0
     task: str = ""
+    policy_file: str = POLICY_FILE
 
     @property
     def wish(self) -> str:

@@ -28,7 +28,7 @@ from bot.findings.suggestions import settled
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import ReviewData, ReviewDraft
-from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.load import load_policy
 from bot.policy.schema import ReviewPolicy
 from bot.publish.body import Links, figures
 from bot.publish.bundle import Bundle
@@ -196,7 +196,8 @@ def _at(asked: _Asked, head_sha: str, folder: Path) -> _Seen:
     git = Git(folder)
     head = PullHead(asked.pull.number, head_sha)
     ends = fetch_ends(git, remote.url, remote.token, head, request.base_ref, ["--depth=1", "--no-tags"])
-    policy = load_policy(read_base_file(git, ends.policy_sha, POLICY_FILE)).review
+    file = request.policy_file
+    policy = load_policy(read_base_file(git, ends.policy_sha, file), file).review
     diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head_sha))
     reviewed = asked.review.head_sha
     notes = (

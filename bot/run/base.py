@@ -7,17 +7,17 @@ from bot.checkout.git import GitError
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request
 from bot.evidence.detect import Check, detect_checks
-from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.tasks.task import Task
 
 
-def base_policy(checkout: Checkout, task: Task | None = None) -> Policy:
+def base_policy(checkout: Checkout, request: Request, task: Task | None = None) -> Policy:
     """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
 
-    Raises `PolicyError`.
+    Raises `PolicyError`, and `UsageError` where the file that the request names is not there.
     """
-    policy = load_policy(_base_file(checkout, POLICY_FILE), POLICY_FILE)
+    policy = load_policy(_base_file(checkout, request.policy_file), request.policy_file)
     if task is None:
         return policy
     from bot.tasks.apply import bounded

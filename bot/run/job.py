@@ -122,7 +122,7 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     confinement = choose(job.sandbox)
     checkout = prepare(job.source, job.folder.root)
     task = base_task(checkout, job.request)
-    policy = base_policy(checkout, task)
+    policy = base_policy(checkout, job.request, task)
     if policy.history != 1:
         checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
     with ExitStack() as stack:
