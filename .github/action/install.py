@@ -1,16 +1,15 @@
 """Install what a run needs into a venv without pip: from the lock, hashes checked, wheels only. Standard library only.
 
-Usage: install.py VENV [PACKAGE...]
-
 uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
 asks for, held to the lock's versions and hashes, without those that only development needs, and without each PACKAGE
-that is named: a job that publishes needs no model's client, and a run needs one. The program itself runs from the
-action's own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what
-is used.
+that is named: a job that publishes needs no model's client, and a run needs one. With --extras come the packages of
+those extras of pyproject.toml, such as the checkers, from the same lock. The program itself runs from the action's own
+folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what is used.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -18,10 +17,11 @@ import sys
 import tempfile
 import tomllib
 import venv
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+DEVELOPMENT = "dev"
 
 
 def blocks(lock: str) -> dict[str, str]:
@@ -71,13 +71,25 @@ def install_uv(block: str, folder: Path) -> Path:
     return folder / "uv" / "bin" / "uv"
 
 
-def main(target: Path, left_out: Collection[str] = ()) -> None:
+def of_extras(named: str, offered: Mapping[str, Sequence[str]]) -> list[str]:
+    """The requirements of the extras in `named`, which are separated by commas or spaces."""
+    names = re.findall(r"[^,\s]+", named)
+    there = sorted(set(offered) - {DEVELOPMENT})
+    for name in names:
+        if name not in there:
+            sys.exit(f"slash-agent: there is no extra {name!r}; `extras` takes {', '.join(there)}")
+    return [requirement for name in dict.fromkeys(names) for requirement in offered[name]]
+
+
+def main(target: Path, left_out: Collection[str], extras: str) -> None:
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
         sys.exit(f"slash-agent needs Python 3.11 to 3.14; this runner's python3 is {sys.version.split()[0]}")
     lock = ROOT / "requirements.lock"
     packages = blocks(lock.read_text())
-    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    roots = [pinned(packages[name]) for name in map(canonical, asked) if name not in left_out]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    more = of_extras(extras, project["optional-dependencies"])
+    asked = [name for name in map(canonical, project["dependencies"]) if name not in left_out]
+    roots = [pinned(packages[name]) for name in dict.fromkeys((*asked, *map(canonical, more)))]
     python = target / "bin" / "python"
     with tempfile.TemporaryDirectory(prefix="slash-agent-install-") as folder:
         uv = install_uv(packages["uv"], Path(folder))
@@ -111,6 +123,11 @@ def run(*command: object) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), sys.argv[2:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("target", type=Path, metavar="VENV")
+    parser.add_argument("left_out", nargs="*", metavar="PACKAGE")
+    parser.add_argument("--extras", default="", metavar="NAME,...")
+    given = parser.parse_intermixed_args()
+    main(given.target, given.left_out, given.extras)

@@ -66,6 +66,35 @@ def test_a_python_without_pip_installs_too_and_what_is_named_is_left_out(tmp_pat
     assert not {"anthropic", "openai"} & {path.name for path in site.iterdir()}
 
 
+def test_checkers_come_with_their_extra_and_leave_the_rest_as_it_was(installed: Path, tmp_path: Path) -> None:
+    script = ROOT / ".github" / "action" / "install.py"
+    command = [sys.executable, script, tmp_path / "venv", "--extras=checkers", "anthropic", "openai", ""]
+    subprocess.run(command, check=True)
+    programs = {path.name for path in (tmp_path / "venv" / "bin").iterdir()}
+    assert {"ruff", "ty"} <= programs
+    assert not {"pytest", "mypy", "pip", "uv"} & programs
+    assert not {"ruff", "ty"} & {path.name for path in (installed / "bin").iterdir()}
+    lock = (ROOT / "requirements.lock").read_text()
+    said = subprocess.run(
+        [tmp_path / "venv" / "bin" / "ty", "--version"], capture_output=True, text=True, check=True
+    )
+    assert f"ty=={said.stdout.split()[1]} " in lock
+
+
+@pytest.mark.parametrize("name", ["dev", "chekers", "--index-url=http://x"])
+def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(
+    tmp_path: Path, name: str
+) -> None:
+    script = ROOT / ".github" / "action" / "install.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "venv", f"--extras={name}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert f"there is no extra '{name}'; `extras` takes checkers" in done.stderr
+    assert not (tmp_path / "venv").exists()
+
+
 @pytest.mark.parametrize("package", ["uv", "pyyaml"])
 def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Path, package: str) -> None:
     copy = tmp_path / "action"
