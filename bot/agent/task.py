@@ -19,7 +19,7 @@ class Facts(NamedTuple):
 
     `root` is the work tree's path as its tools see it; `checks` are the commands that will judge the change;
     `notes` are further sentences. `diff` is what a pull request changes, as text; `unrun` is why no code of the
-    repository is run, a clause.
+    repository is run, a clause. `instructions` are the repository's own to agents: path and text.
     """
 
     root: str
@@ -29,6 +29,7 @@ class Facts(NamedTuple):
     notes: tuple[str, ...] = ()
     diff: str = ""
     unrun: str = ""
+    instructions: tuple[tuple[str, str], ...] = ()
 
 
 class LastRun(NamedTuple):
@@ -82,6 +83,9 @@ def _sections(request: Request, facts: Facts, marker: str, last: LastRun | None)
     def data(heading: str, words: str, text: str) -> str:
         return render("data", heading=heading, words=words, marker=marker, text=text.strip("\n"))
 
+    for path, text in facts.instructions:
+        words = "Written by this repository's maintainers for whoever works here. Follow it where it fits the request."
+        yield data(f"Instructions in {path}", words, text)
     if request.plan is not None:
         yield render("approved", title=request.plan.title, steps=_steps(request.plan))
     if last is not None:

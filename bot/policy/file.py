@@ -13,6 +13,7 @@ import yaml
 
 from bot.contracts.request import Tier, Verb
 from bot.policy import github, nodes
+from bot.policy.agent import read_agent
 from bot.policy.defaults import ALL_VERBS, CHECK_TIMEOUT, SETUP_TIMEOUT, default_policy
 from bot.policy.nodes import Problems
 from bot.policy.rules import read_rules
@@ -82,6 +83,7 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         triggers=section("triggers", github.read_triggers, default.triggers),
         maintenance=section("maintenance", github.read_maintenance, default.maintenance),
         writes=section("writes", github.read_writes, default.writes),
+        agent=section("agent", read_agent, default.agent),
     )
 
 

@@ -110,6 +110,22 @@ class MaintenancePolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class StopHookPolicy:
+    """What the model is told when it says that it is done: open items of its list, checks that fail."""
+
+    todos: bool = True
+    checks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPolicy:
+    """How the model is worked with. `instructions` are names of files whose text goes into the first message."""
+
+    stop_hook: StopHookPolicy = StopHookPolicy()
+    instructions: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md")
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who the commits are by. The default address cannot belong to anybody's account."""
 
@@ -148,3 +164,4 @@ class Policy:
     triggers: TriggersPolicy = TriggersPolicy()
     maintenance: MaintenancePolicy = MaintenancePolicy()
     writes: WritesPolicy = field(default_factory=WritesPolicy)
+    agent: AgentPolicy = AgentPolicy()

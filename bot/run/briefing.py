@@ -10,6 +10,7 @@ from bot.agent.task import Facts
 from bot.checkout.clone import Checkout
 from bot.contracts.request import Request, Verb
 from bot.evidence.detect import Check
+from bot.run.instructions import Instructions
 from bot.run.profiles import Profile
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Briefing:
     checks: tuple[Check, ...]
     reviewing: Reviewing | None = None
     went_on: bool = False
+    instructions: tuple[Instructions, ...] = ()
 
     def facts(self) -> Facts:
         looked_at = self.reviewing.facts() if self.reviewing is not None else ()
@@ -38,6 +40,7 @@ class Briefing:
             notes=(*looked_at, *self.checkout.notes, *self._missing_last()),
             diff=self._diff(),
             unrun=self.profile.unrun,
+            instructions=tuple((one.path, _whole(one)) for one in self.instructions),
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -62,3 +65,10 @@ class Briefing:
         return (
             "The last run's record could not be had: the thread and the repository show what it came to.",
         )
+
+
+def _whole(one: Instructions) -> str:
+    """The text, with what is missing said."""
+    return (
+        f"{one.text}\n(The last {one.cut} characters are left out: view {one.path}.)" if one.cut else one.text
+    )

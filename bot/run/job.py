@@ -24,7 +24,7 @@ from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError, GateError, UsageError
+from bot.contracts.errors import GateError, UsageError
 from bot.contracts.events import Retrying
 from bot.contracts.limits import Limits
 from bot.contracts.messages import Usage
@@ -44,12 +44,15 @@ from bot.run.background import Background
 from bot.run.base import base_policy, base_task, checks_of, worded_as
 from bot.run.briefing import Briefing
 from bot.run.folder import RunFolder
+from bot.run.instructions import instructions
+from bot.run.judging import Judging
 from bot.run.masked import masked, masked_value
-from bot.run.profiles import REPORT_FINDING, SUBMIT_PLAN, profile_of
+from bot.run.profiles import REPORT_FINDING, profile_of
 from bot.run.results import Results
 from bot.run.rounds import Rounds
 from bot.run.secrets import known_secrets
 from bot.run.signals import cancelled_after
+from bot.run.stop_hook import StopHook
 from bot.run.tools import Gatekeeper, RunToolbox
 from bot.run.trees import Trees
 from bot.sandbox.choose import Setting, choose
@@ -62,11 +65,6 @@ if TYPE_CHECKING:
     from bot.run.resume import Resumed
     from bot.run.reviewing import Range, Reviewing
     from bot.tasks.task import Task
-
-NO_PLAN = (
-    "You said you are done, but no plan was submitted. Call `submit_plan`, or say in one sentence why there is no "
-    "plan to make. This is said once."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +161,6 @@ class _Run:
         self.cancel = CancelToken()
         self.started_at = _now()
         self.turn = 0
-        self.told = False
-        self.judged: tuple[int, Verdict | GateError] | None = None
         self.last = last
         self.asked = worded_as(job.request, task)
         self.profile = profile = profile_of(job.request, last.outcome.request.verb if last else None)
@@ -178,9 +174,40 @@ class _Run:
         self.reviewing = self._reviewing()
         self.results = Results(*((self.reviewing.tool,) if self.reviewing else ()))
         self.briefing = Briefing(
-            job.request, checkout, profile, self._root(), self.rounds.checks, self.reviewing, last is not None
+            job.request,
+            checkout,
+            profile,
+            self._root(),
+            self.rounds.checks,
+            self.reviewing,
+            last is not None,
+            instructions(
+                checkout.git,
+                checkout.policy_sha or checkout.base_sha,
+                policy.agent.instructions,
+                _near(job.request),
+            ),
         )
         self.workshop = AgentWorkshop(self._start, self._changed)
+        self.judging = Judging(
+            checkout,
+            policy,
+            job.request.actor.tier,
+            profile,
+            self.trees,
+            self.workshop,
+            redactor,
+            journal.write,
+        )
+        self.stop_hook = StopHook(
+            policy.agent.stop_hook,
+            profile,
+            self.results,
+            self.rounds,
+            self.judging,
+            self.asked.instruction,
+            stop,
+        )
         stack.callback(self.trees.settle)
         stack.callback(self.rounds.settle)
         stack.callback(self.workshop.kill)
@@ -208,7 +235,8 @@ class _Run:
         session = Session(
             provider, system, toolbox, self.journal, limits, self.cancel,
             Hooks(
-                self._request_sent, self.job.watch, self._before_end, self._retrying, self.results.ask.stop
+                self._request_sent, self.job.watch, self.stop_hook.before_end, self._retrying,
+                self.results.ask.stop, self._after_results,
             ),
             stop_on_denial=self.policy.on_deny == "stop",
             price=cost,
@@ -231,7 +259,7 @@ class _Run:
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude
 
-        judged, dropped = self._without_what_reading_left(self._judge())
+        judged, dropped = self.judging.at_the_end()
         verdict = None if isinstance(judged, GateError) else judged
         changed = verdict is not None and bool(verdict.files)
         checks = self.rounds.results(verdict.tree_sha if verdict and changed else None)
@@ -265,42 +293,6 @@ class _Run:
             self.journal.write(ended)
         return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review)
 
-    def _judge(self) -> Verdict | GateError:
-        """The gate's word on the tree, every process of the workshop dead; the same word while none was started."""
-        try:
-            self.workshop.close()
-        except AgentError as error:
-            # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
-            self.journal.write(lines.Note(f"The last look for changed files failed: {error}"))
-        if self.judged is None or self.judged[0] != self.workshop.starts:
-            self.judged = (self.workshop.starts, self._ask_gate())
-        return self.judged[1]
-
-    def _ask_gate(self) -> Verdict | GateError:
-        from bot.gate.tree import judge_tree
-
-        rule = may_write(self.policy, self.job.request.actor.tier)
-        try:
-            return judge_tree(
-                self.checkout.git, self.checkout.base_sha, self.checkout.tree,
-                may_write=rule, passed_over=self.trees.made(), holds_secret=self.redactor.holds_secret,
-            )  # fmt: skip
-        except GateError as error:
-            return error
-
-    def _without_what_reading_left(
-        self, judged: Verdict | GateError
-    ) -> tuple[Verdict | GateError, tuple[str, ...]]:
-        """In a run that only reads whatever its commands left in the tree is thrown away, and that is said."""
-        if not self.profile.read_only:
-            return judged, ()
-        from bot.run.conclude import nothing_changed, thrown_away
-
-        said = thrown_away(judged)
-        for note in said:
-            self.journal.write(lines.Note(note))
-        return nothing_changed(self.checkout.git, self.checkout.base_sha), said
-
     # What the loop tells and asks.
 
     def _request_sent(self, turn: int) -> None:
@@ -312,23 +304,9 @@ class _Run:
     def _retrying(self, event: Retrying) -> None:
         self.job.say(f"{event.reason}; asking again in {event.delay:.0f} s")
 
-    def _before_end(self) -> str | None:
-        """Say once what is missing: the plan, or checks that fail; what cannot be judged is told at the end."""
-        if not self.told and SUBMIT_PLAN in self.profile.results and self.results.submit.plan is None:
-            self.told = True
-            return NO_PLAN
-        if self.told or not self.rounds.checks or self.profile.unrun:
-            return None
-        from bot.evidence.compare import failing, tell_model
-
-        judged = self._judge()
-        if isinstance(judged, GateError) or not judged.files:
-            return None
-        bad = failing(self.rounds.results(judged.tree_sha), self.asked.instruction)
-        if not bad or self.stop.fired:
-            return None
-        self.told = True
-        return tell_model(bad)
+    def _after_results(self, info: TurnInfo) -> Sequence[str]:
+        recalled = self.results.todo.recall(info.calls)
+        return (recalled,) if recalled else ()
 
     # Workshops.
 
@@ -402,6 +380,13 @@ class _Run:
             return self.workshop.call(question, arguments, cancel, place=None)
 
         return Reviewing(found, self.policy.review.max_findings, try_it)
+
+
+def _near(request: Request) -> tuple[str, ...]:
+    """The paths that the request points at."""
+    anchored = (request.anchor.path,) if request.anchor else ()
+    planned = [path for step in request.plan.steps for path in step.paths] if request.plan else []
+    return (*anchored, *planned)
 
 
 def _no_questions(question: Question) -> Answer:

@@ -21,12 +21,14 @@ DESCRIBE_CHANGE = "describe_change"
 SUBMIT_PLAN = "submit_plan"
 REPORT_FINDING = "report_finding"
 ASK_USER = "ask_user"
+TODO = "todo"
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """`prompt` names the system text; `tools` are the workshop's and `results` our own.
 
+    Of our own are also the `aids`, which hand over nothing.
     `good` is the status of a run that came to what the verb is for. `setup` and `checks` say whether what the
     policy names under these keys is run. `turns` is a limit besides the policy's. `unrun` is why no code of the
     repository is run, one clause for people and the model; empty where it may be.
@@ -42,10 +44,15 @@ class Profile:
     checks: bool = True
     turns: int | None = None
     unrun: str = ""
+    aids: tuple[str, ...] = (TODO,)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        return (*self.aids, *self.results)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        return (*self.tools, *self.results)
+        return (*self.tools, *self.own)
 
 
 def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
@@ -54,8 +61,11 @@ def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
 
 
 def _reading(verb: Verb, good: Status, *results: str, setup: bool, turns: int) -> Profile:
-    tools = (*READING, SHELL)
-    return Profile(verb, verb.value, tools, results, good, True, setup=setup, checks=False, turns=turns)
+    """Explaining hands over nothing but its last answer, and keeps no list."""
+    tools, aids = (*READING, SHELL), (TODO,) if results else ()
+    return Profile(
+        verb, verb.value, tools, results, good, True, setup=setup, checks=False, turns=turns, aids=aids
+    )
 
 
 _PROFILES: Mapping[Verb, Profile] = {

@@ -1,4 +1,4 @@
-"""What the model hands over in a run, through tools that never leave the supervisor, kept until the end."""
+"""The tools of a run that never leave the supervisor: what the model hands over, kept until the end, and its aids."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bot.agent.plans import SubmitPlan
 from bot.agent.questions import AskUser
 from bot.agent.replay import recorded_calls
 from bot.agent.results import DescribeChange
+from bot.agent.todo import Todo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description
 from bot.contracts.plan import Plan
@@ -49,7 +50,8 @@ class Results:
         self.describe = DescribeChange()
         self.submit = SubmitPlan()
         self.ask = AskUser()
-        tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, *more)
+        self.todo = Todo()
+        tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, self.todo, *more)
         self._tools = {tool.spec.name: tool for tool in tools}
 
     def find(self, name: str) -> ResultTool | None:
@@ -57,7 +59,7 @@ class Results:
 
     def of(self, profile: Profile) -> tuple[ResultTool, ...]:
         """Those that the profile offers, in its order."""
-        return tuple(self._tools[name] for name in profile.results)
+        return tuple(self._tools[name] for name in profile.own)
 
     def handed(self, review: Review | None = None) -> Handed:
         return Handed(self.describe.description, self.submit.plan, self.ask.question, review)

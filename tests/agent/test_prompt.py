@@ -11,6 +11,7 @@ from bot.agent.plans import SUBMIT_PLAN
 from bot.agent.prompt import PromptError, new_marker, render, system_prompt
 from bot.agent.questions import ASK_USER
 from bot.agent.results import DESCRIBE_CHANGE
+from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
 from bot.workshop.client.specs import TOOL_SPECS
 
@@ -21,16 +22,16 @@ BASH = next(spec for spec in TOOL_SPECS if spec.name == "bash")
 FINDING = ToolSpec("report_finding", "", {})
 
 SESSIONS: dict[str, tuple[str, tuple[ToolSpec, ...]]] = {
-    "fix": ("fix", (*TOOL_SPECS, DESCRIBE_CHANGE)),
-    "fix_fork": ("fix", (*(t for t in TOOL_SPECS if t != BASH), DESCRIBE_CHANGE, ASK_USER)),
-    "continue": ("continue", (*TOOL_SPECS, DESCRIBE_CHANGE, ASK_USER)),
-    "approve": ("approve", (*TOOL_SPECS, DESCRIBE_CHANGE)),
-    "plan": ("plan", (*READING, BASH, SUBMIT_PLAN, ASK_USER)),
-    "plan_fork": ("plan", (*READING, SUBMIT_PLAN)),
+    "fix": ("fix", (*TOOL_SPECS, TODO, DESCRIBE_CHANGE)),
+    "fix_fork": ("fix", (*(t for t in TOOL_SPECS if t != BASH), TODO, DESCRIBE_CHANGE, ASK_USER)),
+    "continue": ("continue", (*TOOL_SPECS, TODO, DESCRIBE_CHANGE, ASK_USER)),
+    "approve": ("approve", (*TOOL_SPECS, TODO, DESCRIBE_CHANGE)),
+    "plan": ("plan", (*READING, BASH, TODO, SUBMIT_PLAN, ASK_USER)),
+    "plan_fork": ("plan", (*READING, TODO, SUBMIT_PLAN)),
     "explain": ("explain", (*READING, BASH)),
     "explain_fork": ("explain", READING),
-    "review": ("review", (*READING, BASH, FINDING)),
-    "review_fork": ("review", (*READING, FINDING)),
+    "review": ("review", (*READING, BASH, TODO, FINDING)),
+    "review_fork": ("review", (*READING, TODO, FINDING)),
 }
 
 
@@ -50,7 +51,7 @@ def test_the_system_prompt_is_short(session: str) -> None:
 @pytest.mark.parametrize("session", SESSIONS)
 def test_it_speaks_of_no_tool_that_the_session_lacks(session: str) -> None:
     name, tools = SESSIONS[session]
-    known = {spec.name for spec in (*TOOL_SPECS, DESCRIBE_CHANGE, SUBMIT_PLAN, ASK_USER, FINDING)}
+    known = {spec.name for spec in (*TOOL_SPECS, TODO, DESCRIBE_CHANGE, SUBMIT_PLAN, ASK_USER, FINDING)}
     named = set(re.findall(r"`(\w+)`", system_prompt(name, tools))) & known
     assert named <= {tool.name for tool in tools}
 

@@ -47,6 +47,47 @@ def published(stage: Stage) -> None:
     assert ran.code == 0, ran.said
 
 
+# what the host says when the model says that it is done
+
+
+def listed(*items: tuple[str, str]) -> Call:
+    return Call("todo", {"items": [{"text": text, "status": status} for text, status in items]})
+
+
+def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is_done(stage: Stage) -> None:
+    half = listed(("Mend it", "completed"), ("Say so in the README", "pending"))
+    came = carry_out(
+        stage, request_in(stage, Verb.FIX, "mend it"), [VIEW, half, Say("Done."), Say("Not needed.")]
+    )
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    said = came.asked[-1]["messages"][-1]
+    assert "2. [ ] Say so in the README" in json.dumps(said)
+    assert "This is said once" in json.dumps(said)
+
+
+def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "agent:\n  stop_hook: {todos: false}\n"})
+    half = listed(("Mend it", "pending"))
+    came = carry_out(stage, request_in(stage, Verb.FIX, "mend it"), [half, Say("Done.")])
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    assert len(came.asked) == 2
+
+
+def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
+    came = carry_out(
+        stage, request_in(stage, Verb.PLAN), [listed(("Look", "pending")), SUBMIT, Say("Planned.")]
+    )
+    assert came.outcome.status is Status.PLANNED
+    assert len(came.asked) == 3
+
+
+def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
+    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
+    assert "# Instructions in AGENTS.md" in came.first
+    assert "Use British spelling." in came.first
+
+
 # plan and approve
 
 
