@@ -80,7 +80,8 @@ def replay(asked: Replay, environment: Mapping[str, str]) -> Replayed:
     with tempfile.TemporaryDirectory(prefix="slash-agent-replay-") as scratch, cancelled_by_signals(cancel):
         folder = Path(scratch).resolve()
         checkout = prepare(Source(str(repo), recorded.header.base_sha), folder)
-        policy = base_policy(checkout, base_task(checkout, recorded.header.request))
+        request = recorded.header.request
+        policy = base_policy(checkout, request, base_task(checkout, request))
         again = folder / "journal.jsonl"
         with Journal(again, lambda text: text) as journal:
             with _workshop(asked, checkout, folder, environment) as workshop:
