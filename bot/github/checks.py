@@ -31,9 +31,9 @@ _JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
 class Checks(Downloads):
     """Names, summaries, annotations and logs are text by strangers."""
 
-    def check_runs(self, repository: str, sha: str) -> Iterator[CheckRunData]:
-        """The latest run of each check on the commit `sha`."""
-        path = f"/repos/{repository}/commits/{sha}/check-runs"
+    def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]:
+        """The latest run of each check on the commit `sha`, or of those called `name`."""
+        path = with_query(f"/repos/{repository}/commits/{sha}/check-runs", check_name=name)
         return self._all(f"reading the checks of {sha[:12]} in {repository}", path, _check_run, "check_runs")
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
@@ -90,6 +90,7 @@ class Checks(Downloads):
         title: str,
         summary: str,
         annotations: Sequence[Annotation],
+        external_id: str = "",
     ) -> int:
         """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
         first, *further = [
@@ -98,6 +99,7 @@ class Checks(Downloads):
         path = f"/repos/{repository}/check-runs"
         doing = f"reporting the check {name} of {head_sha[:12]} in {repository}"
         fields = {"name": name, "head_sha": head_sha, "status": "completed", "conclusion": conclusion}
+        fields |= {"external_id": external_id} if external_id else {}
         output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
         body = fields | {"output": _output(output, first)}
         check_run: int = self._send(doing, "POST", path, body, lambda data: int(data["id"]), safe=False)
@@ -132,6 +134,7 @@ def _check_run(data: Any) -> CheckRunData:
         annotations=int(output.get("annotations_count") or 0),
         # The job of a check run by Actions has its id; the address says so too.
         job_id=(int(job.group(1)) if job else int(data["id"])) if is_actions else 0,
+        external_id=str(data.get("external_id") or ""),
     )
 
 

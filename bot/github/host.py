@@ -10,6 +10,7 @@ from bot.contracts.threads import CommentData, IssueData
 from bot.github.values import (
     Account,
     ArtifactData,
+    CheckRunData,
     CommitData,
     PullData,
     ReviewCommentData,
@@ -102,6 +103,8 @@ class CheckHost(Protocol):
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]: ...
 
+    def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]: ...
+
     def create_check_run(
         self,
         repository: str,
@@ -112,6 +115,7 @@ class CheckHost(Protocol):
         title: str,
         summary: str,
         annotations: Sequence[Annotation],
+        external_id: str = "",
     ) -> int: ...
 
 

@@ -10,6 +10,7 @@ from bot.github.host import Host
 from bot.github.values import (
     Account,
     ArtifactData,
+    CheckRunData,
     CommitData,
     PullData,
     ReviewCommentData,
@@ -68,6 +69,9 @@ class Reads:
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         return self._host.failed_checks(repository, sha)
+
+    def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]:
+        return self._host.check_runs(repository, sha, name)
 
     def workflow_run(self, repository: str, run_id: int) -> WorkflowRunData:
         return self._host.workflow_run(repository, run_id)

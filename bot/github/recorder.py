@@ -117,6 +117,7 @@ class Recorder(Reads):
         title: str,
         summary: str,
         annotations: Sequence[Annotation],
+        external_id: str = "",
     ) -> int:
         remarks = [f"{one.path}:{one.line}: {one.level}: {one.message}" for one in annotations]
         line = f"report the check {name!r} on {head_sha[:12]} of {repository}: {conclusion}"

@@ -138,7 +138,8 @@ class ArtifactData:
 
 @dataclass(frozen=True, slots=True)
 class CheckRunData:
-    """One check on a commit. `annotations` is how many there are; `job_id` is 0 where it is no job of Actions."""
+    """One check on a commit. `annotations` is how many there are; `job_id` is 0 where it is no job of Actions.
+    `external_id` is what whoever made it calls it."""
 
     id: int
     name: str
@@ -148,6 +149,7 @@ class CheckRunData:
     summary: str
     annotations: int
     job_id: int
+    external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

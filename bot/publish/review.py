@@ -37,7 +37,16 @@ from bot.publish.head import check_now
 from bot.publish.markers import ENDED, PROGRESS, is_ours, marked, read_mark
 from bot.publish.progress import OVER, ProgressState
 from bot.publish.remote import Remote
-from bot.publish.review_past import REVIEW, REVIEWED, Past, read_past, review_mark
+from bot.publish.review_past import (
+    CHECK,
+    REVIEW,
+    REVIEWED,
+    Past,
+    has_trace,
+    read_past,
+    review_mark,
+    trace_of,
+)
 from bot.publish.review_text import (
     Report,
     annotation,
@@ -49,7 +58,6 @@ from bot.publish.review_text import (
 )
 from bot.publish.thread import Place, edit_comments, post, with_mark
 
-CHECK = "Slash Agent review"
 _SUMMARY_LIMIT = 1_500
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
@@ -122,8 +130,12 @@ class _Asked:
         return self.place.key if self.place else "none"
 
     @property
+    def finished(self) -> bool:
+        return self.outcome.status is not Status.PARTIAL
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        if self.outcome.status is not Status.PARTIAL:
+        if self.finished:
             return ()
         return (f"This review is not finished. {self.outcome.reason}",)
 
@@ -146,20 +158,43 @@ class _Asked:
         return ()
 
     def tell_nothing(self, host: Host, report: Report) -> tuple[str, ...]:
-        """Once: in the progress comment, else in one of its own, and unasked not at all."""
+        """Once: in the progress comment, else in one of its own. Where nobody asked, a check run has to do."""
         if self.place is None:
-            return ()
-        fields = {**OVER, REVIEWED: self.review.head_sha}
+            return self._leave_trace(host)
+        fields = {**OVER, **({REVIEWED: self.review.head_sha} if self.finished else {})}
         text = nothing_text(report)
         try:
             told = edit_comments(host, self.place, {PROGRESS: text, ENDED: text}, fields)
             trigger = self.outcome.request.trigger
             if not told and trigger is not None and trigger.comment_id:
                 post(host, self.place, with_mark(self.place, ENDED, text, fields))
+            elif not told:
+                return self._leave_trace(host)
         except GitHubError as error:
             raise PublishError(
                 f"The thread could not be told that there is nothing to say: {error}"
             ) from error
+        return ()
+
+    def _leave_trace(self, host: Host) -> tuple[str, ...]:
+        """So that the next review begins where this one ended. Not every token may, and none need."""
+        number, head = self.pull.number, self.review.head_sha
+        if not self.finished:
+            return ()
+        try:
+            if not has_trace(host, self.repository, number, head):
+                host.create_check_run(
+                    self.repository,
+                    name=CHECK,
+                    head_sha=head,
+                    conclusion="neutral",
+                    title="Nothing to say",
+                    summary="The next review looks only at what is new since this commit.",
+                    annotations=(),
+                    external_id=trace_of(number, head),
+                )
+        except GitHubError as error:
+            return () if error.status in (403, 404) else (f"The check run could not be made: {error}",)
         return ()
 
 
@@ -285,7 +320,9 @@ def _placed_anew(asked: _Asked, host: Host, seen: _Seen, past: Past) -> Report |
 
 def _send(asked: _Asked, host: Host, report: Report, event: str) -> ReviewData:
     in_body = [finding.fingerprint for finding, _ in report.unanchored]
-    written = review_mark(asked.key, asked.review.head_sha, len(report.findings), in_body)
+    written = review_mark(
+        asked.key, asked.review.head_sha, len(report.findings), in_body, finished=asked.finished
+    )
     try:
         return host.create_review(
             asked.repository,

@@ -11,16 +11,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bot.findings.fingerprints import Said
+from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account, ReviewCommentData, ReviewData
 from bot.publish.markers import ENDED, PROGRESS, is_ours, mark, read_mark
 from bot.publish.thread import Place, written_at
 
+CHECK = "Slash Agent review"
 REVIEW = "review"
 FINDING = "finding"
 # In the mark of a comment that says a review found nothing: the head that was looked at.
 REVIEWED = "reviewed"
 
+_CUT_SHORT = "partial"
+_MOST_TRACES = 10
 _HEADLINE = re.compile(r"\*\*\w+: (.*)\*\*")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FINGERPRINT = re.compile(r"[0-9a-f]{8,64}")
@@ -47,9 +51,15 @@ class Past:
         return next((one for one in self.reviews if (one.request, one.head_sha) == (request, head_sha)), None)
 
 
-def review_mark(request: str, head_sha: str, findings: int, in_body: Iterable[str]) -> str:
-    """`in_body` are the fingerprints of what stands on no lines, and so has no mark of its own."""
-    return mark(REVIEW, request=request, head=head_sha, findings=findings, body=".".join(in_body))
+def review_mark(
+    request: str, head_sha: str, findings: int, in_body: Iterable[str], *, finished: bool = True
+) -> str:
+    """`in_body` are the fingerprints of what stands on no lines, and so has no mark of its own. After a review that was
+    not `finished` the next one looks at everything again."""
+    state = "over" if finished else _CUT_SHORT
+    return mark(
+        REVIEW, request=request, head=head_sha, findings=findings, state=state, body=".".join(in_body)
+    )
 
 
 def read_past(host: Host, repository: str, number: int) -> Past:
@@ -63,11 +73,16 @@ def read_past(host: Host, repository: str, number: int) -> Past:
 def last_reviewed(host: Host, repository: str, number: int) -> str:
     """The head that our last review of the pull request looked at, empty where there was none.
 
-    A review that found nothing is no review on GitHub: our comment on how that run ended says which head it saw.
+    A review that found nothing is no review on GitHub: our comment on how that run ended says which head it saw, or,
+    where nobody asked and so nothing was said, a check run on that head. Only the newest commits are asked for one.
     """
     me = host.me()
     reviews = _our_reviews(host.reviews(repository, number), me)
-    heads = [(one.submitted_at, fields.get("head", "")) for fields, one in reviews]
+    heads = [
+        (one.submitted_at, fields.get("head", ""))
+        for fields, one in reviews
+        if fields.get("state") != _CUT_SHORT
+    ]
     for comment in written_at(host, Place(repository, number, "")):
         for kind in (PROGRESS, ENDED):
             fields = read_mark(comment.body, kind)
@@ -75,7 +90,32 @@ def last_reviewed(host: Host, repository: str, number: int) -> str:
                 heads.append((comment.updated_at, fields[REVIEWED]))
     # Of the same second the one read last is the newer: reviews come before comments, each oldest first.
     ordered = sorted((one for one in heads if _SHA.fullmatch(one[1])), key=lambda one: one[0])
-    return ordered[-1][1] if ordered else ""
+    return _nearest_trace(host, repository, number, ordered[-1][1] if ordered else "")
+
+
+def trace_of(number: int, head_sha: str) -> str:
+    """The `external_id` of the check run that says that this head was looked at. A job of Actions, which has whatever
+    name its workflow gives it, cannot have it."""
+    return f"slash-agent-reviewed:{number}:{head_sha}"
+
+
+def has_trace(host: Host, repository: str, number: int, head_sha: str) -> bool:
+    """Whether a review with nothing to say left its trace on the commit. Raises `GitHubError`."""
+    runs = host.check_runs(repository, head_sha, CHECK)
+    return any(one.external_id == trace_of(number, head_sha) for one in runs)
+
+
+def _nearest_trace(host: Host, repository: str, number: int, known: str) -> str:
+    """The newest commit with a trace; `known` where that comes first, or where traces cannot be read."""
+    try:
+        newest = [commit.sha for commit in reversed(host.pull_commits(repository, number))][:_MOST_TRACES]
+        for sha in newest:
+            if sha == known or has_trace(host, repository, number, sha):
+                return sha
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+    return known
 
 
 def _our_reviews(

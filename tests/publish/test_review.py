@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import PublishError
-from bot.contracts.outcome import Status
+from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.findings.fingerprints import fingerprint
-from bot.publish.review_past import last_reviewed, review_mark
+from bot.publish.review_past import CHECK, last_reviewed, review_mark
 from bot.publish.thread import place_of
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
@@ -143,14 +143,61 @@ def test_nothing_to_say_ends_the_progress_comment_and_makes_no_second_one(pull: 
     assert pull.world.writes() == writes
 
 
-def test_where_nobody_asked_nothing_is_said(pull: Reviewed) -> None:
+def unasked(pull: Reviewed, **fields: Any) -> Outcome:
+    """Of a review that an event set off and no comment asked for."""
     outcome = pull.outcome()
     assert outcome.request.trigger is not None
     trigger = replace(outcome.request.trigger, comment_id=0, event="pull_request")
-    outcome = replace(outcome, request=replace(outcome.request, trigger=trigger))
-    before = pull.world.writes()
-    pull.publish(pull.bundle(outcome=outcome))
-    assert pull.world.writes() == before
+    return replace(outcome, request=replace(outcome.request, trigger=trigger), **fields)
+
+
+def test_where_nobody_asked_nothing_is_said_but_the_head_is_known_to_be_seen(pull: Reviewed) -> None:
+    bundle = pull.bundle(outcome=unasked(pull))
+    said = pull.world.comments(pull.number)
+    for _ in range(2):
+        assert pull.publish(bundle, token=token(pull, checks="write")).notes == ()
+    assert (pull.reviews(), pull.world.comments(pull.number)) == ([], said)
+    (check,) = checks(pull)
+    assert (check["name"], check["conclusion"]) == ("Slash Agent review", "neutral")
+    seen = pull.head
+    pull.push({"b.py": "x = 3\n"})
+    pull.push({"b.py": "x = 4\n"})
+    assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == seen
+
+
+def test_a_token_that_may_make_no_check_run_leaves_no_trace_and_fails_nothing(pull: Reviewed) -> None:
+    assert pull.publish(pull.bundle(outcome=unasked(pull)), token=token(pull)).notes == ()
+    assert checks(pull) == []
+    assert last_reviewed(pull.world.github(token(pull)), REPO, pull.number) == ""
+
+
+def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed) -> None:
+    """Any workflow in the head of a pull request can call a job what it likes."""
+    pull.world.forge.add_check_run(REPO, pull.head, CHECK, "neutral", app="github-actions[bot]")
+    assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
+
+
+def test_a_later_review_counts_more_than_an_earlier_trace(pull: Reviewed) -> None:
+    granted = token(pull, checks="write")
+    pull.publish(pull.bundle(outcome=unasked(pull)), token=granted)
+    pull.push({"b.py": "x = 3\n"})
+    pull.publish(pull.bundle(finding()), token=granted)
+    newest = pull.head
+    pull.push({"b.py": "x = 4\n"})
+    assert last_reviewed(pull.world.github(granted), REPO, pull.number) == newest
+
+
+@pytest.mark.parametrize("found", [0, 1])
+def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed, found: int) -> None:
+    """What it had not come to is still to be looked at."""
+    outcome = replace(pull.outcome(), status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
+    granted = token(pull, checks="write")
+    pull.publish(pull.bundle(*[finding()] * found, outcome=outcome), token=granted)
+    assert len(pull.reviews()) == found
+    assert last_reviewed(pull.world.github(granted), REPO, pull.number) == ""
+    cut_short = unasked(pull, status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
+    pull.publish(pull.bundle(outcome=cut_short), token=granted)
+    assert last_reviewed(pull.world.github(granted), REPO, pull.number) == ""
 
 
 def test_the_last_head_that_was_looked_at_is_known(pull: Reviewed) -> None:

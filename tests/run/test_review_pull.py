@@ -153,3 +153,35 @@ def test_on_a_fork_it_is_read_only_and_the_review_is_posted(stage: Stage) -> Non
     assert 'no tool \\"bash\\"' in told[2]
     (remark,) = remarks(stage, number)
     assert "```suggestion" in remark["body"]
+
+
+def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(stage: Stage, number: int) -> None:
+    """Nobody asked, so nobody was told: the head that was seen is known all the same."""
+    conversation = stage.get(f"issues/{number}/comments")
+    _, told = pushed(stage, number, "opened")
+    assert SHOWN in told[0]
+    readme = "# Tidy time\n\nAnother line.\n"
+    stage.forge.commit(stage.repo, {"README.md": readme}, branch="topic", author=MIRA)
+    _, told = pushed(stage, number, "synchronize")
+    assert "Another line." in told[0]
+    assert SHOWN not in told[0]
+    _, told = pushed(stage, number, "reopened")
+    assert told == []
+    assert (reviews(stage, number), stage.get(f"issues/{number}/comments")) == ([], conversation)
+
+
+def pushed(stage: Stage, number: int, action: str) -> tuple[Ran, list[str]]:
+    """An event that nobody wrote, in the two jobs of `review.yml` with their tokens."""
+    event = stage.forge.pull_request_event(stage.repo, number, action)
+    granted = {"contents": "read", "issues": "read", "pull_requests": "read", "checks": "read"}
+    token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event, name="pull_request", token=token)
+        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+    assert ran.code == 0, ran.said
+    granted = {"contents": "read", "issues": "write", "pull_requests": "write", "checks": "write"}
+    token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
+    file = str(stage.event_file(event))
+    published = stage.publish(token=token, GITHUB_EVENT_NAME="pull_request", GITHUB_EVENT_PATH=file)
+    assert published.code == 0, published.said
+    return ran, told
