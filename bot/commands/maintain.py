@@ -52,15 +52,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
+    from bot.github.app import Access
     from bot.github.client import connect
-    from bot.run.github_env import read_github_environment, require_token
+    from bot.run.github_env import read_github_environment, signed_in
     from bot.run.maintain import Asked, look_at_all, put_dashboard, utc_now
 
     if not (arguments.plan or arguments.dashboard):
         raise UsageError("Say what to do: --plan or --dashboard.")
     actions = Actions(os.environ, sys.stderr)
     where = read_github_environment(os.environ)
-    github = connect(require_token(where), where.api_url)
+    github = connect(signed_in(where, where.repository, Access.READ).token, where.api_url)
     now = utc_now()
     since = arguments.since or _last_look(github, where.repository, now)
     asked = Asked(_repositories(arguments.repositories), now, since, tuple(_names(arguments.task)))

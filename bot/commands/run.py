@@ -93,10 +93,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         instruction=arguments.instruction,
         task=arguments.task,
     )
-    ended = run_event(asked, os.environ, actions.print, actions.print)
+    ended = run_event(asked, os.environ, actions.print, actions.print, actions.add_mask)
     _say(ended, actions)
     if arguments.dry_run and ended.bundle is not None:
-        publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print)
+        publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
     return ended.exit_code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.errors import UsageError
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
 # Seconds between our clock and GitHub's that its own tolerance and PyGithub's margin make up for.
 _CLOCK_TOLERANCE = 60
+
+
+class Access(Enum):
+    """What a token is for: the permissions that may be written with it, all others of `_READABLE` being read."""
+
+    READ = ()
+    TALK = ("issues", "pull_requests")
+    STOP = ("issues", "pull_requests", "actions")
+    PUBLISH = ("issues", "pull_requests", "contents", "checks")
+
+
+# What the program ever looks at. An app may have been granted more; no token of ours has it.
+_READABLE = ("actions", "checks", "contents", "issues", "metadata", "pull_requests", "statuses")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +47,10 @@ def installation_token(
     repository: str,
     api_url: str,
     *,
-    may_push: bool = True,
+    access: Access,
     pace: Pace | None = None,
 ) -> InstallationToken:
-    """A token for `repository` alone, with all permissions that the app has there, or all but changing code.
+    """A token for `repository` alone, with no more permissions than `access` needs, of those that the app has there.
 
     `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
     that cannot be right, `GitHubError` for what GitHub refuses.
@@ -44,7 +58,7 @@ def installation_token(
     from bot.github.client import hub_at
 
     hub = hub_at(api_url, _signer(app_id, private_key))
-    return _App(hub, pace or Pace(), app_id.strip()).token(repository, may_push)
+    return _App(hub, pace or Pace(), app_id.strip()).token(repository, access)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +75,13 @@ class _App(Border):
         super().__init__(hub, pace)
         self._app_id = app_id
 
-    def token(self, repository: str, may_push: bool) -> InstallationToken:
+    def token(self, repository: str, access: Access) -> InstallationToken:
         found = self._installation(repository)
-        body: dict[str, object] = {"repositories": [repository.partition("/")[2]]}
-        if not may_push:
-            body["permissions"] = _reading_code(found.permissions)
+        permissions = _needed(found.permissions, access)
+        body: dict[str, object] = {
+            "repositories": [repository.partition("/")[2]],
+            "permissions": permissions,
+        }
         doing = f"asking for a token of the app {found.slug or self._app_id} for {repository}"
         path = f"/app/installations/{found.id}/access_tokens"
         login = f"{found.slug}[bot]" if found.slug else ""
@@ -113,10 +129,13 @@ def _installation(data: Any) -> _Installation:
     return _Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
 
 
-def _reading_code(granted: Mapping[str, str]) -> dict[str, str]:
-    """What was granted, with `contents` to be read only. Asking for more than was granted would be refused."""
-    kept = {name: access for name, access in granted.items() if name != "workflows"}
-    return kept | ({"contents": "read"} if "contents" in kept else {})
+def _needed(granted: Mapping[str, str], access: Access) -> dict[str, str]:
+    """Asking for more than was granted would be refused; asking for nothing would give everything."""
+    return {"metadata": "read"} | {
+        name: "write" if name in access.value and granted[name] != "read" else "read"
+        for name in _READABLE
+        if name in granted
+    }
 
 
 def _off(ahead: float) -> str:

@@ -29,7 +29,8 @@ _PREFIXES = {
     "gho_": TokenKind.OAUTH,
     "ghu_": TokenKind.USER_TO_SERVER,
 }
-_INSTALLATION = "ghs_"
+INSTALLATION = "ghs_"
+"""How an app's token begins, and Actions' own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,6 @@ def token_kind(token: str, *, actions_token: str = "", login: str = "") -> Token
     for prefix, kind in _PREFIXES.items():
         if token.startswith(prefix):
             return kind
-    if not token.startswith(_INSTALLATION) or not login.endswith("[bot]"):
+    if not token.startswith(INSTALLATION) or not login.endswith("[bot]"):
         return TokenKind.UNKNOWN
     return TokenKind.ACTIONS if login == ACTIONS_LOGIN else TokenKind.APP

@@ -48,7 +48,8 @@ class Given:
     """What the job that handles an event knows beyond the payload.
 
     `instruction` and `task` are the workflow's own words, for events without any of somebody's. `repository` is
-    the job's (`owner/name`), `now` the time (RFC 3339), `url` the job's page.
+    the job's (`owner/name`), `now` the time (RFC 3339), `url` the job's page. `target` is the repository that a
+    maintenance plan names for the task, where it is another.
     """
 
     repository: str = ""
@@ -56,6 +57,7 @@ class Given:
     task: str = ""
     now: str = "1970-01-01T00:00:00Z"
     url: str = ""
+    target: str = ""
 
 
 NOTHING_GIVEN = Given()
@@ -210,7 +212,7 @@ def _dispatched(event: DispatchEvent, given: Given) -> Asked | Ignored:
     if command is None:
         return Ignored(f"Nothing to do: the `{event.name}` has neither an `instruction` nor a `task`.")
     return Asked(
-        repository=event.repository,
+        repository=_worked_on(event.repository, given),
         trigger=Trigger(event.name, 0, given.url, given.now),
         cause=Cause.COMMAND,
         asker=event.sender,
@@ -228,7 +230,7 @@ def _scheduled(event: ScheduleEvent, given: Given) -> Asked | Ignored:
             "Nothing to do: the workflow gives the schedule neither an `instruction` nor a `task`."
         )
     return Asked(
-        repository=event.repository or RepositoryData(given.repository, "", private=True, clone_url=""),
+        repository=_worked_on(event.repository, given),
         trigger=Trigger(event.name, 0, given.url, given.now),
         cause=Cause.COMMAND,
         asker=None,
@@ -237,6 +239,14 @@ def _scheduled(event: ScheduleEvent, given: Given) -> Asked | Ignored:
         task=given.task,
         tier=Tier.SCHEDULE,
     )
+
+
+def _worked_on(own: RepositoryData | None, given: Given) -> RepositoryData:
+    """The event's repository, or the one whose task it is; of that, the payload knows nothing but the name."""
+    name = given.target or (own.name if own else given.repository)
+    if own is not None and own.name.lower() == name.lower():
+        return own
+    return RepositoryData(name, "", private=True, clone_url="")
 
 
 def _after_run(event: RunEvent) -> Asked | Ignored:

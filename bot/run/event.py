@@ -13,6 +13,7 @@ from pathlib import Path
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier, Verb
+from bot.github.app import Access
 from bot.github.client import GitHub, connect
 from bot.github.host import Host
 from bot.github.recorder import Recorder
@@ -27,9 +28,9 @@ from bot.policy.schema import Policy
 from bot.publish.markers import ANSWER, REFUSED
 from bot.publish.thread import Place, key_of, put_comment
 from bot.publish.traces import tries_at
-from bot.run.github_env import GitHubEnvironment, read_github_environment, require_token
+from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.run.overheard import Overheard
-from bot.run.quota import check_quota
+from bot.run.quota import Quota, check_quota
 from bot.run.told import tell, tell_stranger, tell_trouble
 from bot.sandbox.choose import Setting
 
@@ -70,22 +71,29 @@ class EventEnded:
     answered: bool = False
 
 
-def run_event(asked: EventRun, environment: Mapping[str, str], say: Say, watch: Say) -> EventEnded:
-    """Handle one event. `say` takes what would be written in a dry run, `watch` a line a tool call."""
+def run_event(
+    asked: EventRun, environment: Mapping[str, str], say: Say, watch: Say, mask: Say = lambda secret: None
+) -> EventEnded:
+    """Handle one event. `say` takes what would be written in a dry run, `watch` a line a tool call, `mask` a secret
+    that was made on the way."""
     where = read_github_environment(environment)
-    given = Given(where.repository, asked.instruction, asked.task, _now(), where.run_url)
+    given = Given(where.repository, asked.instruction, asked.task, _now(), where.run_url, where.target)
     event = read_event(asked.name, asked.payload)
     wanted = recognise(event, given)
     if isinstance(wanted, Ignored):
         return EventEnded(ExitCode.DONE, wanted.reason)
-    github = connect(require_token(where), where.api_url)
+    where = signed_in(where, wanted.repository.name, _access(wanted))
+    for secret in where.made.values():
+        mask(secret)
+    github = connect(where.token, where.api_url)
     if wanted.repository.clone_url:
         github.know(wanted.repository)
     else:
         # A schedule's payload need not say where the default branch is, which the policy is read from.
         wanted = replace(wanted, repository=github.repository(wanted.repository.name))
     host: Host = Recorder(github, say) if asked.dry_run else github
-    return _Handling(asked, environment, where, github, host, given, wanted, say, watch).handle(event)
+    known = {**environment, **where.made}
+    return _Handling(asked, known, where, github, host, given, wanted, say, watch).handle(event)
 
 
 class _Handling:
@@ -221,11 +229,7 @@ class _Handling:
         from bot.run.carry_out import Work, carry_out
         from bot.run.queue import tell_of_dropped
 
-        tier = self.policy.tiers[request.actor.tier]
-        quota = check_quota(
-            self.github, request.repository, request.actor, tier.runs_a_day,
-            run=self.where.run, workflow=self.where.workflow, now=self.given.now, event=self.wanted.trigger.event,
-        )  # fmt: skip
+        quota = Quota() if self._planned(request) else self._quota(request)
         if quota.refusal:
             return self.refuse(Refusal(quota.refusal, said=request.actor.tier is not Tier.BOT))
         if quota.note:
@@ -233,6 +237,25 @@ class _Handling:
         tell_of_dropped(self.host, self.reader, request, self.place, admission(self.policy), self.watch)
         work = Work(self.asked, self.environment, self.where, self.github, self.place, self.policy)
         return carry_out(work, request, self.say, self.watch)
+
+    def _planned(self, request: Request) -> bool:
+        """Whether it is an entry of a maintenance plan, which counted it already."""
+        return bool(self.where.target and request.task)
+
+    def _quota(self, request: Request) -> Quota:
+        tier = self.policy.tiers[request.actor.tier]
+        return check_quota(
+            self.github, request.repository, request.actor, tier.runs_a_day,
+            run=self.where.run, workflow=self.where.workflow, now=self.given.now, event=self.wanted.trigger.event,
+        )  # fmt: skip
+
+
+def _access(wanted: Asked) -> Access:
+    """What the job's token must be able to do: where there is no thread, there is nobody to answer."""
+    if not wanted.number:
+        return Access.READ
+    stops = wanted.command is not None and wanted.command.verb is Verb.STOP
+    return Access.STOP if stops else Access.TALK
 
 
 def _place(wanted: Asked, where: GitHubEnvironment) -> Place:

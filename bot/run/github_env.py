@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.contracts.errors import UsageError
+from bot.github.app import Access
+from bot.github.tokens import INSTALLATION, TokenKind, token_kind
 
+_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 
 
 @dataclass(frozen=True, slots=True)
 class GitHubEnvironment:
     """`run_url` is empty outside Actions, and `run` 0. `workflow` is the path of the file that the run is of,
-    empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`."""
+    empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`.
+
+    `repository` is the one that the run is in. `target` is the one that an entry of a maintenance plan names, which
+    may be another; empty in every other job.
+    """
 
     server_url: str
     api_url: str
@@ -24,6 +32,18 @@ class GitHubEnvironment:
     workflow: str = ""
     app_id: str = ""
     app_key: str = field(default="", repr=False)
+    target: str = ""
+    minted: bool = False
+
+    @property
+    def acts_for(self) -> str:
+        """The repository that this job is to work on."""
+        return self.target or self.repository
+
+    @property
+    def made(self) -> dict[str, str]:
+        """What is secret and in no environment: a token that was made just now, by the name it is masked as."""
+        return {"GITHUB_APP_TOKEN": self.token} if self.minted else {}
 
     def git_url(self, repository: str) -> str:
         """The address git fetches from and pushes to: of this server, whatever an event's payload says."""
@@ -46,23 +66,41 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
         app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
         app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
+        target=_repository(environment.get("SLASH_AGENT_REPOSITORY", "").strip()),
     )
 
 
-def require_token(where: GitHubEnvironment, repository: str = "", *, may_push: bool = False) -> str:
-    """The app's for `repository` (this run's own without one), where an app is given: two requests; else the token.
-
-    An app's token cannot change code unless it `may_push`. Raises `UsageError` naming what to set.
-    """
+def signed_in(where: GitHubEnvironment, repository: str, access: Access) -> GitHubEnvironment:
+    """`where` with the token to use for `repository`: where an app is given, one of its own for that repository
+    alone and for `access` only (two requests), else the job's. Raises `UsageError` naming what to set."""
     if where.app_id or where.app_key:
         from bot.github.app import installation_token
 
-        return installation_token(
-            where.app_id, where.app_key, repository or where.repository, where.api_url, may_push=may_push
-        ).token
+        made = installation_token(where.app_id, where.app_key, repository, where.api_url, access=access)
+        return replace(where, token=made.token, minted=True)
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
-    return where.token
+    if where.repository and repository.lower() != where.repository.lower() and _is_actions_own(where):
+        raise UsageError(
+            f"{repository} is out of reach: {TokenKind.ACTIONS} is for {where.repository} alone. "
+            "Give app-id and app-private-key of a GitHub App that is installed there."
+        )
+    return where
+
+
+def _is_actions_own(where: GitHubEnvironment) -> bool:
+    if not where.token.startswith(INSTALLATION):
+        return False
+    from bot.github.client import connect
+
+    me = connect(where.token, where.api_url).me()
+    return token_kind(where.token, login=me.login if me else "") is TokenKind.ACTIONS
+
+
+def _repository(name: str) -> str:
+    if name and not _REPOSITORY.fullmatch(name):
+        raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
+    return name
 
 
 def _workflow(ref: str, repository: str) -> str:

@@ -11,6 +11,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import RepositoryData
+from bot.github.app import Access
 from bot.github.client import GitHub, connect
 from bot.intake.admission import Admission
 from bot.intake.answers import Refusal
@@ -23,7 +24,7 @@ from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
 from bot.run.again import event_behind
-from bot.run.github_env import read_github_environment, require_token
+from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +36,51 @@ class BundlePublished:
 
 
 def publish_bundle(
-    folder: Path, environment: Mapping[str, str], *, dry_run: bool, say: Callable[[str], None]
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    dry_run: bool,
+    say: Callable[[str], None],
+    mask: Callable[[str], None] = lambda secret: None,
 ) -> BundlePublished:
-    """Publish the bundle in `folder`. Raises an `AgentError`; the bundle stays as it is.
+    """Publish the bundle in `folder`. Raises an `AgentError`; the bundle stays as it is. `mask` is told of a secret
+    that was made on the way.
 
     In a job of the event that began the run, who asked for what in which thread is the event's to say: a bundle
     that says otherwise is not published. Without one, what the account may that it names is GitHub's to say.
     """
     bundle = read_bundle(folder)
     where = read_github_environment(environment)
-    token = require_token(where, may_push=True)
-    github = connect(token, where.api_url)
+    _check_entry(bundle.outcome.request, where, environment.get("SLASH_AGENT_TASK", ""))
+    where = signed_in(where, where.acts_for or bundle.outcome.request.repository, Access.PUBLISH)
+    for secret in where.made.values():
+        mask(secret)
+    github = connect(where.token, where.api_url)
     _check_request(bundle.outcome.request, environment, github)
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         published = publish(
             bundle,
             github,
             git_url=where.git_url(bundle.outcome.request.repository),
-            token=token,
+            token=where.token,
             folder=Path(scratch) / "clone",
             dry_run=dry_run or bundle.outcome.request.dry_run,
-            repository=where.repository,
+            repository=where.acts_for,
             links=Links(run=where.run_url, report=where.run_url),
             say=say,
         )
     return BundlePublished(bundle.outcome, published)
+
+
+def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:
+    """An entry of a maintenance plan names repository and task: the bundle must be for these."""
+    if not where.target:
+        return
+    if (request.repository.lower(), request.task) != (where.target.lower(), task):
+        raise PublishError(
+            f"The bundle is for the task {request.task or '(none)'} of {request.repository}, and this job acts for "
+            f"{task or '(none)'} of {where.target}. Somebody may have changed it on its way here; nothing was done."
+        )
 
 
 def _check_request(request: Request, environment: Mapping[str, str], github: GitHub) -> None:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.forge.forge import Forge
-from bot.github.app import InstallationToken, installation_token
+from bot.github.app import Access, InstallationToken, installation_token
 from bot.github.client import connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
@@ -40,28 +40,54 @@ def _pem(key: Any, form: serialization.PrivateFormat, password: bytes = b"") -> 
     return str(key.private_bytes(serialization.Encoding.PEM, form, shut).decode())
 
 
-def ask(private_key: str, now: float | None = None, **fields: Any) -> InstallationToken:
+def ask(private_key: str, now: float | None = None, access: Access = Access.READ) -> InstallationToken:
     clock = {} if now is None else {"now": lambda: now}
     pace = Pace(0, sleep=lambda _: None, **clock)
-    return installation_token("123", private_key, NAME, API, pace=pace, **fields)
+    return installation_token("123", private_key, NAME, API, pace=pace, access=access)
 
 
-def play(web: Web) -> None:
-    granted = {"contents": "write", "issues": "write", "workflows": "write"}
+def play(web: Web, **granted: str) -> None:
+    granted = granted or {"metadata": "read", "contents": "write"}
     web.get(INSTALLATION, json={"id": 77, "app_slug": "my-app", "permissions": granted})
     web.post(TOKENS, status=201, json={"token": "ghs_secret", "expires_at": "2026-01-02T04:04:05Z"})
 
 
 @pytest.mark.parametrize(
-    ("may_push", "asked"),
-    [(True, {}), (False, {"permissions": {"contents": "read", "issues": "write"}})],
+    ("access", "written"),
+    [
+        (Access.READ, set()),
+        (Access.TALK, {"issues", "pull_requests"}),
+        (Access.STOP, {"issues", "pull_requests", "actions"}),
+        (Access.PUBLISH, {"issues", "pull_requests", "contents", "checks"}),
+    ],
 )
-def test_a_token_for_one_repository(web: Web, key: Pem, may_push: bool, asked: dict[str, Any]) -> None:
-    play(web)
-    made = ask(key[0], may_push=may_push)
-    assert made == InstallationToken("ghs_secret", "2026-01-02T04:04:05Z", "my-app[bot]")
+def test_a_token_can_do_no_more_than_it_is_for(web: Web, key: Pem, access: Access, written: set[str]) -> None:
+    """Whatever else the app was granted."""
+    known = ("actions", "checks", "contents", "issues", "pull_requests")
+    play(web, **dict.fromkeys((*known, "administration", "workflows", "secrets"), "write"))
+    ask(key[0], access=access)
     sent = json.loads(web.calls[1].request.body or b"")
-    assert sent == {"repositories": ["hello"], **asked}
+    assert sent == {
+        "repositories": ["hello"],
+        "permissions": {
+            "metadata": "read",
+            **{name: "write" if name in written else "read" for name in known},
+        },
+    }
+
+
+def test_no_more_is_asked_for_than_was_granted(web: Web, key: Pem) -> None:
+    play(web, contents="read", issues="write")
+    ask(key[0], access=Access.PUBLISH)
+    sent = json.loads(web.calls[1].request.body or b"")
+    assert sent["permissions"] == {"metadata": "read", "contents": "read", "issues": "write"}
+
+
+def test_a_token_for_one_repository(web: Web, key: Pem) -> None:
+    play(web)
+    made = ask(key[0])
+    assert made == InstallationToken("ghs_secret", "2026-01-02T04:04:05Z", "my-app[bot]")
+    assert json.loads(web.calls[1].request.body or b"")["repositories"] == ["hello"]
     for call in web.calls:
         scheme, _, token = call.request.headers["Authorization"].partition(" ")
         claims = jwt.decode(token, key[1], algorithms=["RS256"], options={"verify_iat": False})
@@ -166,7 +192,7 @@ def _forge(key: Pem, **clock: Any) -> Forge:
 def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: Pem) -> None:
     with _forge(key) as forge:
         forge.install_app(123, "octo")
-        made = installation_token("123", key[0], NAME, forge.api_url)
+        made = installation_token("123", key[0], NAME, forge.api_url, access=Access.TALK)
         github = connect(made.token, forge.api_url, pace=Pace(0))
         number = forge.create_issue(NAME, "ann", "Title")
         assert github.create_comment(NAME, number, "hello").author == made.login == "my-app[bot]"
@@ -182,9 +208,9 @@ def test_on_a_forge_an_app_that_is_not_installed_is_a_sentence(key: Pem) -> None
     with _forge(key) as forge:
         forge.install_app(123, "octo", ["octo/other"])
         with pytest.raises(GitHubError, match="not installed on octo/hello"):
-            installation_token("123", key[0], NAME, forge.api_url)
+            installation_token("123", key[0], NAME, forge.api_url, access=Access.TALK)
         with pytest.raises(GitHubError, match="knows no app with the id 124"):
-            installation_token("124", key[0], NAME, forge.api_url)
+            installation_token("124", key[0], NAME, forge.api_url, access=Access.TALK)
 
 
 def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
@@ -192,7 +218,8 @@ def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
     with _forge(key) as forge:
         forge.install_app(123, "octo")
         with pytest.raises(GitHubError, match="the private key is not one of this app's"):
-            installation_token("123", _pem(other, serialization.PrivateFormat.PKCS8), NAME, forge.api_url)
+            pem = _pem(other, serialization.PrivateFormat.PKCS8)
+            installation_token("123", pem, NAME, forge.api_url, access=Access.TALK)
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -200,7 +227,7 @@ def test_on_a_forge_a_clock_that_is_off_is_a_sentence(key: Pem, hours: int) -> N
     with _forge(key, clock=lambda: datetime.now(UTC) + timedelta(hours=hours)) as forge:
         forge.install_app(123, "octo")
         with pytest.raises(GitHubError, match="this machine's clock is"):
-            installation_token("123", key[0], NAME, forge.api_url)
+            installation_token("123", key[0], NAME, forge.api_url, access=Access.TALK)
 
 
 def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> None:
@@ -208,8 +235,10 @@ def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> No
         forge.install_app(123, "octo")
         sha = forge.commit(NAME, {"a.txt": "a"})
         pushing, reading = (
-            connect(installation_token("123", key[0], NAME, forge.api_url, may_push=may).token, forge.api_url)
-            for may in (True, False)
+            connect(
+                installation_token("123", key[0], NAME, forge.api_url, access=access).token, forge.api_url
+            )
+            for access in (Access.PUBLISH, Access.TALK)
         )
         assert reading.branch_sha(NAME, "main") == sha
         assert pushing.create_blob(NAME, b"a")

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from bot.contracts.errors import UsageError
-from bot.forge.forge import Forge
+from bot.forge.forge import ACTIONS_BOT, Forge
+from bot.github.app import Access
 from bot.github.client import connect
-from bot.run.github_env import read_github_environment, require_token
+from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
+from tests.support.apps import make_app
 
 
-def test_the_apps_token_is_taken_for_the_repository_of_the_run_or_the_one_that_is_named() -> None:
-    key = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+def where(forge: Forge, **more: str) -> GitHubEnvironment:
+    urls = {"GITHUB_SERVER_URL": forge.url, "GITHUB_API_URL": forge.api_url}
+    return read_github_environment({**urls, "GITHUB_REPOSITORY": "octo/hello", **more})
+
+
+def test_the_apps_token_is_taken_and_is_for_one_repository() -> None:
     with Forge() as forge:
         forge.add_user("octo")
         for name in ("hello", "other"):
             forge.create_repository("octo", name, private=True)
-        app = forge.register_app("my-app", public.decode(), {"contents": "read"}, owner="octo")
-        forge.install_app(app, "octo")
-        where = read_github_environment(
-            {
-                "GITHUB_SERVER_URL": forge.url,
-                "GITHUB_API_URL": forge.api_url,
-                "GITHUB_REPOSITORY": "octo/hello",
-                "GITHUB_TOKEN": "ghs_of_actions",
-                "SLASH_AGENT_APP_ID": f"{app}\n",
-                "SLASH_AGENT_APP_PRIVATE_KEY": private,
-            }
+        app = make_app(forge, "octo", {"contents": "read"})
+        here = where(
+            forge,
+            GITHUB_TOKEN="ghs_of_actions",
+            SLASH_AGENT_APP_ID=f"{app.id}\n",
+            SLASH_AGENT_APP_PRIVATE_KEY=app.key,
         )
-        assert private.split("\n")[1] not in repr(where)
-        for name, chosen in (("octo/hello", ""), ("octo/other", "octo/other")):
-            github = connect(require_token(where, chosen), forge.api_url)
+        assert app.key.split("\n")[1] not in repr(here)
+        for name in ("octo/hello", "octo/other"):
+            signed = signed_in(here, name, Access.READ)
+            assert signed.made == {"GITHUB_APP_TOKEN": signed.token}
+            assert signed.token not in repr(signed)
+            github = connect(signed.token, forge.api_url)
             assert github.repository(name).name == name
             me = github.me()
             assert me is not None
@@ -50,6 +46,26 @@ def test_the_apps_token_is_taken_for_the_repository_of_the_run_or_the_one_that_i
     [("SLASH_AGENT_APP_ID", "private key is empty"), ("SLASH_AGENT_APP_PRIVATE_KEY", "id is empty")],
 )
 def test_half_an_app_is_a_sentence(given: str, missing: str) -> None:
-    where = read_github_environment({given: "1", "GITHUB_TOKEN": "ghs_of_actions"})
+    here = read_github_environment({given: "1", "GITHUB_TOKEN": "ghs_of_actions"})
     with pytest.raises(UsageError, match=missing):
-        require_token(where)
+        signed_in(here, "octo/hello", Access.READ)
+
+
+def test_actions_own_token_is_for_its_repository_and_a_persons_for_what_they_reach() -> None:
+    with Forge() as forge:
+        forge.add_user("ann")
+        for name in ("hello", "other"):
+            forge.create_repository("octo", name)
+        own = forge.token(ACTIONS_BOT, {"contents": "write"}, repo="octo/hello")
+        here = where(forge, GITHUB_TOKEN=own)
+        assert signed_in(here, "octo/Hello", Access.PUBLISH).token == own
+        with pytest.raises(UsageError, match=r"octo/other is out of reach.*is for octo/hello alone"):
+            signed_in(here, "octo/other", Access.READ)
+        hers = forge.token("ann", {"contents": "read"})
+        assert signed_in(where(forge, GITHUB_TOKEN=hers), "octo/other", Access.READ).token == hers
+
+
+def test_what_an_entry_of_a_plan_names_must_be_a_repository() -> None:
+    assert read_github_environment({"SLASH_AGENT_REPOSITORY": "octo/other"}).acts_for == "octo/other"
+    with pytest.raises(UsageError, match="is not a repository as in owner/name"):
+        read_github_environment({"SLASH_AGENT_REPOSITORY": "octo/other/../x"})
