@@ -18,6 +18,7 @@ from bot.publish.plan import find_plan
 from bot.publish.thread import place_of
 from bot.report.page import render_page
 from bot.run.conclude import exit_code
+from bot.run.profiles import profile_of
 from bot.run.replay import Replay, replay
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
@@ -167,7 +168,7 @@ def test_a_plan_that_came_late_counts(stage: Stage) -> None:
 
 def test_a_plan_run_reads_only(stage: Stage) -> None:
     came = carry_out(stage, request_in(stage, Verb.PLAN), [shell("rm README.md; echo x > y"), SUBMIT, DONE])
-    assert came.tools == {"view", "ls", "glob", "grep", "bash", "submit_plan", "ask_user"}
+    assert came.tools == {"view", "ls", "glob", "grep", "bash", "todo", "submit_plan", "ask_user"}
     assert came.outcome.status is Status.PLANNED
     assert came.outcome.files == ()
     assert came.bundle.patch == b""
@@ -367,7 +368,17 @@ def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage
 def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> None:
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
     came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
-    assert came.tools == {"view", "ls", "glob", "grep", "edit", "write", "describe_change", "ask_user"}
+    assert came.tools == {
+        "view",
+        "ls",
+        "glob",
+        "grep",
+        "edit",
+        "write",
+        "todo",
+        "describe_change",
+        "ask_user",
+    }
     assert "no command is run here: the pull request comes from a fork" in came.first
     assert came.outcome.status is Status.CHANGED
     assert came.outcome.checks
@@ -402,3 +413,30 @@ STOPS: list[tuple[StopReason, Status, ExitCode]] = [
 @pytest.mark.parametrize(("stop", "status", "expected"), STOPS)
 def test_an_exit_code_is_never_nought_for_nothing(stop: StopReason, status: Status, expected: Any) -> None:
     assert exit_code(stop, status) is expected
+
+
+def test_a_run_on_a_pull_request_is_replayed_by_the_policy_of_its_base(stage: Stage, tmp_path: Path) -> None:
+    """The head's own policy lets nothing be written; the base's is the one that was kept."""
+    stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
+    strict = "version: 1\nrules:\n  - {effect: deny, paths: ['**'], tools: [edit, write]}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": strict}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    stage.forge.commit(stage.repo, {"later.md": "on main\n"})
+    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    assert came.outcome.status is Status.CHANGED
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(Replay(stage.bundle / "journal.jsonl", clone), {})
+    assert (again.difference, again.patch) == ("", came.bundle.patch)
+
+
+def test_a_replay_without_the_commit_of_the_policy_says_which_to_fetch(stage: Stage, tmp_path: Path) -> None:
+    stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    policy = stage.forge.commit(stage.repo, {"later.md": "on main\n"})
+    carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    clone = tmp_path / "clone"
+    served = str(stage.forge.git_folder(stage.repo))
+    git(tmp_path, "clone", "-q", "--single-branch", "--branch", "topic", served, str(clone))
+    with pytest.raises(UsageError, match=f"The policy of this run is that of {policy[:12]} on main"):
+        replay(Replay(stage.bundle / "journal.jsonl", clone), {})
