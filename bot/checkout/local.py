@@ -103,7 +103,8 @@ def start_packing(git: Git, commit: LocalCommit) -> Running:
     Three times as fast as a fetch, and free of upload-pack's ownership check, which would refuse a repository
     of another user that the person named explicitly. No delta search: the pack lives as long as the run.
     """
-    (git.git_dir / "shallow").write_text(f"{commit.sha}\n")
+    with (git.git_dir / "shallow").open("a") as shallow:
+        shallow.write(f"{commit.sha}\n")
     return git.start(
         "pack-objects", "-q", "--revs", "--window=0", "--compression=1", "--delta-base-offset",
         str(git.git_dir / "objects" / "pack" / "pack"),

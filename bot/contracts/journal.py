@@ -25,7 +25,8 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Header(NamedTuple):
-    """What the session was started with, frozen for its whole length. `started_at` is RFC 3339 in UTC."""
+    """What the session was started with, frozen for its whole length. `started_at` is RFC 3339 in UTC. `policy_sha` is
+    the commit whose policy was kept, empty where that is `base_sha`: of a pull request the tip of its base branch."""
 
     schema: int
     version: str
@@ -38,6 +39,7 @@ class Header(NamedTuple):
     tools: tuple[ToolSpec, ...]
     limits: Limits
     sandbox: str = ""
+    policy_sha: str = ""
 
 
 class UserText(NamedTuple):

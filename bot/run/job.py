@@ -361,6 +361,7 @@ class _Run:
         if self.last is None:
             return None
         from bot.run.resume import resume
+        policy_sha = self.checkout.policy_sha
 
         rule = may_write(self.policy, self.job.request.actor.tier)
         return resume(self.last, self.checkout, self.job.source, rule)
@@ -373,6 +374,7 @@ class _Run:
 
         if self.job.range is None and self.job.request.pull is None:
             raise UsageError("A review is of a pull request, and there is none here.")
+            policy_sha="" if policy_sha == self.checkout.base_sha else policy_sha,
         found = self.job.range or pull_range(self.checkout, self.job.source, self.job.since_sha)
         self.job.say(said(found))
 

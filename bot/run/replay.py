@@ -11,7 +11,7 @@ import hashlib
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from bot.agent.replay import (
     recorded_calls,
 )
 from bot.agent.toolbox import Handler, Toolbox
+from bot.checkout import local
 from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.errors import MissingRevisionError
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError, UsageError
@@ -55,7 +57,8 @@ _APPLY_LIMIT = 120
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """`repo` must hold the base commit of the recording."""
+    """`repo` must hold the base commit of the recording; of a pull request that is its head, and the commit of the base
+    branch whose policy was kept must be there too."""
 
     journal: Path
     repo: Path
@@ -79,7 +82,7 @@ def replay(asked: Replay, environment: Mapping[str, str]) -> Replayed:
     cancel = CancelToken()
     with tempfile.TemporaryDirectory(prefix="slash-agent-replay-") as scratch, cancelled_by_signals(cancel):
         folder = Path(scratch).resolve()
-        checkout = prepare(Source(str(repo), recorded.header.base_sha), folder)
+        checkout = _checkout(repo, recorded.header, folder)
         request = recorded.header.request
         policy = base_policy(checkout, request, base_task(checkout, request))
         again = folder / "journal.jsonl"
@@ -89,6 +92,22 @@ def replay(asked: Replay, environment: Mapping[str, str]) -> Replayed:
             verdict = _judge(checkout, policy, recorded)
             journal.write(lines.RunEnded("", "", "", "" if verdict is None else _sha256(verdict.patch), ""))
         return _compare(recorded, read_journal(again), verdict)
+
+
+def _checkout(repo: Path, header: lines.Header, folder: Path) -> Checkout:
+    """The commit that was worked on, with the one whose policy was kept."""
+    checkout = prepare(Source(str(repo), header.base_sha), folder)
+    if header.policy_sha in ("", header.base_sha):
+        return checkout
+    try:
+        commit = local.resolve(repo, header.policy_sha)
+    except MissingRevisionError as error:
+        raise UsageError(
+            f"The policy of this run is that of {header.policy_sha[:12]} on {header.request.base_ref}, and "
+            f"{repo} does not have that commit: fetch it."
+        ) from error
+    local.start_packing(checkout.git, commit).wait()
+    return replace(checkout, policy_sha=commit.sha)
 
 
 def _workshop(asked: Replay, checkout: Checkout, folder: Path, environment: Mapping[str, str]) -> Workshop:

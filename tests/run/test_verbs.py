@@ -437,6 +437,6 @@ def test_a_replay_without_the_commit_of_the_policy_says_which_to_fetch(stage: St
     carry_out(stage, request_on(stage, number, Verb.FIX), mending())
     clone = tmp_path / "clone"
     served = str(stage.forge.git_folder(stage.repo))
-    git(tmp_path, "clone", "-q", "--single-branch", "--branch", "topic", served, str(clone))
+    git(tmp_path, "clone", "-q", "--no-local", "--single-branch", "--branch", "topic", served, str(clone))
     with pytest.raises(UsageError, match=f"The policy of this run is that of {policy[:12]} on main"):
         replay(Replay(stage.bundle / "journal.jsonl", clone), {})
