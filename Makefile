@@ -13,8 +13,8 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal tests
 
 lint: $(STAMP)
-	$(BIN)/ruff check bot tests benchmarks
-	$(BIN)/ruff format --check bot tests benchmarks
+	$(BIN)/ruff check bot tests benchmarks skills
+	$(BIN)/ruff format --check bot tests benchmarks skills
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

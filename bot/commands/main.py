@@ -31,6 +31,7 @@ VERBS = {
     "doctor": "what is missing for the bot to work, and how to mend it",
     "policy": "check a policy file, explain a decision",
     "tool": "run one tool as the agent would",
+    "skills": "list the agent's skills, check skills of your own",
 }
 
 _EPILOG = """exit codes: 0 done, 1 internal error, 2 usage or bad input, 3 refused, 4 budget spent, 5 provider

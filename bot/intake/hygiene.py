@@ -49,7 +49,7 @@ def clean(text: str) -> Cleaned:
     """
     comments = characters = 0
     for _ in range(MAX_PASSES):
-        shown = _JOINERS_AND_SELECTORS.sub(_kept_run, _INVISIBLE.sub("", text))
+        shown = visible(text)
         removed_characters = len(text) - len(shown)
         shown, removed_comments = _without_comments(shown)
         if shown == text:
@@ -58,6 +58,11 @@ def clean(text: str) -> Cleaned:
         comments += removed_comments
         characters += removed_characters
     return Cleaned(text.replace("&", "&amp;").replace("<", "&lt;"), comments, characters)
+
+
+def visible(text: str) -> str:
+    """`text` without characters that show nothing; HTML comments stay. For text whose source is what people read."""
+    return _JOINERS_AND_SELECTORS.sub(_kept_run, _INVISIBLE.sub("", text))
 
 
 def _kept_run(match: re.Match[str]) -> str:

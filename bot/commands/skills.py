@@ -1,0 +1,102 @@
+"""List the skills that the agent would have here, or check skills against the Agent Skills specification."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.wording import count_of
+from bot.skills.catalogue import catalogue
+from bot.skills.check import check
+from bot.skills.find import Found, Held, here
+from bot.skills.skill import Judged
+
+EXAMPLE = """slash-agent skills list --repo .
+         slash-agent skills check .agents/skills"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|check")
+    listing = actions.add_parser(
+        "list", help="the catalogue as the model sees it", epilog=f"example: {_first()}"
+    )
+    listing.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="default: here, if it is one"
+    )
+    listing.add_argument("--json", action="store_true", help="print skills and notes as JSON")
+    checking = actions.add_parser(
+        "check", help="validate skills, each finding with its rule", epilog=_example(1)
+    )
+    checking.add_argument("folder", type=Path, metavar="DIR", help="a skill, or a folder of skills")
+    checking.add_argument("--json", action="store_true", help="print verdicts and findings as JSON")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if arguments.action == "list":
+        return _list(here(arguments.repo), as_json=arguments.json)
+    judged, notes = check(arguments.folder)
+    for note in notes:
+        print(note, file=sys.stderr)
+    if arguments.json:
+        print(json.dumps([_verdict(one) for one in judged], indent=2))
+    else:
+        for one in judged:
+            print(_in_words(one))
+    return ExitCode.DONE if not notes and all(one.conforms for one in judged) else ExitCode.USAGE
+
+
+def _example(line: int) -> str:
+    return f"example: {EXAMPLE.splitlines()[line].strip()}"
+
+
+def _list(found: Found, *, as_json: bool) -> ExitCode:
+    if as_json:
+        print(json.dumps({"skills": [_in_json(held) for held in found.held], "notes": found.notes}, indent=2))
+        return ExitCode.DONE
+    print(catalogue([held.skill for held in found.held]) or "(no skills loaded)")
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    return ExitCode.DONE
+
+
+def _in_json(held: Held) -> dict[str, object]:
+    return {
+        "name": held.skill.name,
+        "description": held.skill.description,
+        "origin": held.skill.origin,
+        "path": f"{held.place.name}/{held.skill.folder}",
+        "files": [file.path for file in held.skill.files],
+    }
+
+
+def _verdict(judged: Judged) -> dict[str, object]:
+    return {
+        "folder": judged.folder,
+        "conforms": judged.conforms,
+        "loads": judged.skill is not None,
+        "findings": [
+            {
+                "rule": finding.rule,
+                "level": finding.level.name.lower(),
+                "file": finding.file,
+                "line": finding.line,
+                "message": finding.message,
+            }
+            for finding in judged.findings
+        ],
+    }
+
+
+def _in_words(judged: Judged) -> str:
+    if judged.skill is None:
+        verdict = "refused"
+    elif judged.conforms:
+        files = f", {count_of(judged.skill.files, 'file')} besides" if judged.skill.files else ""
+        verdict = f"a skill{files}"
+    else:
+        verdict = "loads here, but is against the specification"
+    lines = [f"{judged.folder}: {verdict}", *(f"  {finding}" for finding in judged.findings)]
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+"""Which skills a session has: those of the repository's base commit, and those that come with the program.
+
+By name, the first one wins: `.agents/skills` before `.claude/skills` before the bundled ones, in one place the first
+folder by name. Whatever is left out is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.checkout.errors import CheckoutError
+from bot.checkout.git import Git
+from bot.checkout.local import resolve
+from bot.contracts.errors import UsageError
+from bot.skills.discover import Discovered, discover
+from bot.skills.places import CommitFolder, Folder, Place
+from bot.skills.skill import Finding, Level, Skill
+
+REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills")
+BUNDLED = Path(__file__).resolve().parent / "bundled"
+"""A link to `skills/` at the top of the repository; in an installed package, a copy of it."""
+
+MAX_SKILLS = 100
+"""In one session."""
+
+
+class Held(NamedTuple):
+    """A skill, and the place to take its files from."""
+
+    skill: Skill
+    place: Place
+
+
+class Found(NamedTuple):
+    """`held` sorted by name. `notes` says in words, one line each, what is wrong, shadowed or left out."""
+
+    held: tuple[Held, ...]
+    notes: tuple[str, ...] = ()
+
+
+def bundled() -> tuple[Place, Discovered]:
+    """The skills that come with the program."""
+    place = Folder(BUNDLED, "skills")
+    return place, discover(place, "bundled")
+
+
+def of_commit(git: Git, commit: str) -> list[tuple[Place, Discovered]]:
+    """Those of a commit, which must be one of the base branch: whoever may change it may say what the agent does.
+
+    Raises `GitError`."""
+    found: list[tuple[Place, Discovered]] = []
+    for name in REPOSITORY_FOLDERS:
+        place = CommitFolder(git, commit, name)
+        found.append((place, discover(place, "repository")))
+    return found
+
+
+def chosen(places: Iterable[tuple[Place, Discovered]]) -> Found:
+    """One skill a name, from places in the order of their precedence."""
+    held: dict[str, Held] = {}
+    notes: list[str] = []
+    for place, discovered in places:
+        notes += discovered.notes
+        for judged in discovered.judged:
+            notes += map(str, _worth_saying(judged.findings))
+            skill = judged.skill
+            if skill is None:
+                continue
+            if (winner := held.get(skill.name)) is not None:
+                notes.append(
+                    f"{place.name}/{skill.folder}: the skill {skill.name} is {_named(winner)} already, which counts"
+                )
+            else:
+                held[skill.name] = Held(skill, place)
+    names = sorted(held)
+    if len(names) > MAX_SKILLS:
+        notes.append(f"{len(names)} skills were found; a session has the first {MAX_SKILLS} by name")
+    return Found(tuple(held[name] for name in names[:MAX_SKILLS]), tuple(notes))
+
+
+def _named(held: Held) -> str:
+    return f"{held.place.name}/{held.skill.folder}"
+
+
+def _worth_saying(findings: Sequence[Finding]) -> Iterable[Finding]:
+    return (finding for finding in findings if finding.level is not Level.AGAINST)
+
+
+def here(folder: Path) -> Found:
+    """What a session on the checkout at `folder` would have: its HEAD's and the bundled ones. Outside of a
+    repository, the bundled ones alone. Raises `UsageError` where there is no such folder."""
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder}.")
+    try:
+        commit = resolve(folder.resolve(), "HEAD")
+    except CheckoutError as error:
+        found = chosen([bundled()])
+        return found._replace(notes=(f"Only the bundled skills: {error}.", *found.notes))
+    # A linked work tree shares the objects, and so the git directory, of the repository it belongs to.
+    return chosen([*of_commit(Git(commit.objects.parent), commit.sha), bundled()])

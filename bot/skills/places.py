@@ -1,0 +1,151 @@
+"""Where skills are looked for: a folder of this machine, or a folder of a commit. Nothing is followed, all is bounded.
+
+A link, a submodule or a device is listed as what it is; whoever judges the skill refuses it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from bot.checkout.blobs import blobs_at
+from bot.checkout.git import Git
+
+MAX_ENTRIES = 20_000
+MAX_DEPTH = 10
+_PASSED_OVER = frozenset({".git", "node_modules", "__pycache__"})
+
+
+class Kind(Enum):
+    FILE = "file"
+    PROGRAM = "program"
+    LINK = "a link"
+    SUBMODULE = "a submodule"
+    SPECIAL = "neither a file nor a folder"
+
+
+class Entry(NamedTuple):
+    """`path` is relative to the place, `size` in bytes."""
+
+    path: str
+    kind: Kind
+    size: int = 0
+
+
+class Listing(NamedTuple):
+    """`entries` sorted by path. `cut` says in words what was left out, if anything was."""
+
+    entries: Sequence[Entry]
+    cut: str = ""
+
+
+class Place(Protocol):
+    """`name` is how people know it: `.agents/skills`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def listing(self) -> Listing: ...
+
+    def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
+        """What the files hold, of each at most `limit` bytes and one. Those that are no files are left out."""
+        ...
+
+
+class Folder:
+    """A folder of this machine. With `only` nothing of it counts but what is in the folder of that name."""
+
+    def __init__(self, root: Path, name: str, only: str = "") -> None:
+        self._root = root
+        self._only = only
+        self.name = name
+
+    def listing(self) -> Listing:
+        found: list[Entry] = []
+        below = f"{self._only}/" if self._only else ""
+        for entry in _walk(self._root / self._only, below, MAX_DEPTH):
+            if len(found) == MAX_ENTRIES:
+                return Listing(_sorted(found), f"only {MAX_ENTRIES} entries of {self.name} were looked at")
+            found.append(entry)
+        return Listing(_sorted(found))
+
+    def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
+        return {path: data for path in paths if (data := _read(self._root / path, limit)) is not None}
+
+
+class CommitFolder:
+    """The folder `name` of a commit, whatever the work tree holds by now."""
+
+    def __init__(self, git: Git, commit: str, name: str) -> None:
+        self._git = git
+        self._commit = commit
+        self.name = name
+
+    def listing(self) -> Listing:
+        output = self._git.run("ls-tree", "-r", "-l", "-z", "--full-tree", self._commit, self.name)
+        found: list[Entry] = []
+        for line in output.split(b"\0"):
+            if not line:
+                continue
+            if len(found) == MAX_ENTRIES:
+                return Listing(_sorted(found), f"only {MAX_ENTRIES} files of {self.name} were looked at")
+            found += self._entry(line)
+        return Listing(_sorted(found))
+
+    def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
+        """Whoever asks has seen the sizes: git gives whole files."""
+        blobs = blobs_at(self._git, self._commit, [f"{self.name}/{path}" for path in paths])
+        return {path[len(self.name) + 1 :]: data for path, data in blobs.items()}
+
+    def _entry(self, line: bytes) -> list[Entry]:
+        facts, _, raw = line.partition(b"\t")
+        mode, kind, _, size = facts.split()
+        path = raw.decode(errors="surrogateescape")
+        inner = path[len(self.name) + 1 :]
+        if set(inner.split("/")[:-1]) & _PASSED_OVER:
+            return []
+        if kind == b"commit":
+            return [Entry(inner, Kind.SUBMODULE)]
+        if mode == b"120000":
+            return [Entry(inner, Kind.LINK)]
+        return [Entry(inner, Kind.PROGRAM if mode == b"100755" else Kind.FILE, int(size))]
+
+
+def _walk(folder: Path, beneath: str, depth: int) -> Iterator[Entry]:
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return  # gone, or not ours to read: then nothing of it is a skill
+    for entry in found:
+        path = f"{beneath}{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            if depth > 1 and entry.name not in _PASSED_OVER:
+                yield from _walk(folder / entry.name, f"{path}/", depth - 1)
+        else:
+            yield _entry(path, entry.stat(follow_symlinks=False))
+
+
+def _entry(path: str, status: os.stat_result) -> Entry:
+    if stat.S_ISLNK(status.st_mode):
+        return Entry(path, Kind.LINK)
+    if not stat.S_ISREG(status.st_mode):
+        return Entry(path, Kind.SPECIAL)
+    return Entry(path, Kind.PROGRAM if status.st_mode & 0o100 else Kind.FILE, status.st_size)
+
+
+def _read(path: Path, limit: int) -> bytes | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as file:
+            return file.read(limit + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+    except OSError:
+        return None
+
+
+def _sorted(entries: Iterable[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: entry.path)

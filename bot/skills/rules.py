@@ -1,0 +1,188 @@
+"""The rules of the Agent Skills specification, and a few of our own, held against one SKILL.md.
+
+A skill is loaded where that is safe and useful though the letter of the specification says otherwise (an unknown
+field, a long description); that is said. `slash-agent skills check` goes by the letter.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from bot.intake.hygiene import clean
+from bot.skills import front_matter
+from bot.skills.front_matter import FrontMatter
+from bot.skills.grants import read_grants
+from bot.skills.skill import Finding, Judged, Level, Origin, Skill, SkillFile
+
+FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
+MAX_DOCUMENT = 256 * 1024
+"""Bytes of a SKILL.md; our own limit, as the next one: a name is a folder of ours, and those end at 255 bytes."""
+
+_LONGEST_NAME_BYTES = 200
+_SHOWN = 60
+_SEPARATOR = re.compile(r"[\s,]+")
+
+
+def judge(
+    data: bytes, place: str, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...] = ()
+) -> Judged:
+    """Hold the bytes of `folder`/`document` in the place of that name against the rules. Never raises."""
+    reader = _Reader(f"{place}/{folder}/{document}")
+    skill = reader.skill(data, folder, document, origin, files)
+    findings = tuple(sorted(reader.findings, key=lambda finding: (finding.line, finding.rule)))
+    refused = any(finding.level is Level.REFUSED for finding in findings)
+    return Judged(folder, None if refused else skill, findings)
+
+
+def pieces(value: str) -> tuple[str, ...]:
+    """The tools of an `allowed-tools`: parted by blanks or commas, but not inside of brackets."""
+    found: list[str] = []
+    piece, depth = "", 0
+    for character in value:
+        if depth == 0 and _SEPARATOR.fullmatch(character):
+            found.append(piece)
+            piece = ""
+            continue
+        depth = max(0, depth + (character == "(") - (character == ")"))
+        piece += character
+    return tuple(filter(None, [*found, piece]))
+
+
+class _Reader:
+    """Collects what is wrong with one SKILL.md."""
+
+    def __init__(self, file: str) -> None:
+        self.findings: list[Finding] = []
+        self._file = file
+        self._front = FrontMatter()
+
+    def skill(
+        self, data: bytes, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...]
+    ) -> Skill | None:
+        if len(data) > MAX_DOCUMENT:
+            self._refuse(
+                "size", 0, f"{document} is over {MAX_DOCUMENT // 1024} kB; move parts of it to references/"
+            )
+            return None
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            self._refuse("encoding", data[: error.start].count(b"\n") + 1, "this is not UTF-8")
+            return None
+        self._front = front_matter.read(text)
+        for flaw in self._front.flaws:
+            level = Level.REFUSED if flaw.fatal else Level.AGAINST
+            self._add(flaw.rule, level, flaw.line, flaw.message)
+        if self._front.unreadable:
+            return None
+        self._unknown_fields()
+        name = self._name(folder.rpartition("/")[2])
+        description = self._description()
+        allowed = self._allowed_tools()
+        return Skill(
+            name, description, origin, folder, document, allowed,
+            self._model(), self._compatibility(), files,
+        )  # fmt: skip
+
+    def _name(self, folder: str) -> str:
+        value = self._front.fields.get("name")
+        line = self._line("name")
+        if not isinstance(value, str) or not value.strip():
+            self._refuse("name-required", line, "a skill needs a `name`")
+            return ""
+        name = unicodedata.normalize("NFKC", value.strip())
+        shown = ascii(name[:_SHOWN])
+        if len(name) > MAX_NAME:
+            self._refuse(
+                "name-length", line, f"the name has {len(name)} characters; at most {MAX_NAME} are allowed"
+            )
+        elif len(name.encode(errors="replace")) > _LONGEST_NAME_BYTES:
+            self._refuse("name-length", line, f"the name is over {_LONGEST_NAME_BYTES} bytes long")
+        if not all(character.isalnum() or character == "-" for character in name) or name != name.lower():
+            self._refuse(
+                "name-characters", line, f"{shown}: only lower-case letters, digits and hyphens are allowed"
+            )
+        if name.startswith("-") or name.endswith("-") or "--" in name:
+            self._refuse("name-hyphens", line, f"{shown}: no hyphen at either end, and no two in a row")
+        if unicodedata.normalize("NFKC", folder) != name:
+            said = f"the name {shown} is not its folder's, {folder[:_SHOWN]!a}"
+            self._add("name-folder", Level.AGAINST, line, said)
+        return name
+
+    def _description(self) -> str:
+        value = self._front.fields.get("description")
+        line = self._line("description")
+        if not isinstance(value, str) or not value.strip():
+            self._refuse(
+                "description-required",
+                line,
+                "a skill needs a `description`: what it does and when to use it",
+            )
+            return ""
+        if len(value) > MAX_DESCRIPTION:
+            said = f"the description has {len(value)} characters; at most {MAX_DESCRIPTION} are allowed"
+            self._add("description-length", Level.AGAINST, line, said)
+        shown = " ".join(clean(value).text.split())
+        if not shown:
+            self._refuse("description-required", line, "the description holds nothing that can be seen")
+        return shown
+
+    def _compatibility(self) -> str:
+        if "compatibility" not in self._front.fields:
+            return ""
+        value, line = self._front.fields["compatibility"], self._line("compatibility")
+        if not isinstance(value, str):
+            self._add("compatibility", Level.AGAINST, line, "`compatibility` must be text")
+            return ""
+        if len(value) > MAX_COMPATIBILITY:
+            said = f"`compatibility` has {len(value)} characters; at most {MAX_COMPATIBILITY} are allowed"
+            self._add("compatibility", Level.AGAINST, line, said)
+        if not value.strip():
+            self._note("compatibility", line, "`compatibility` is empty; leave it out")
+        return " ".join(clean(value[:MAX_COMPATIBILITY]).text.split())
+
+    def _allowed_tools(self) -> tuple[str, ...]:
+        value, line = self._front.fields.get("allowed-tools", ""), self._line("allowed-tools")
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            self._note("allowed-tools", line, "the specification has text here, parted by blanks, not a list")
+            value = " ".join(value)
+        if not isinstance(value, str):
+            self._note("allowed-tools", line, "`allowed-tools` must be text; it grants nothing")
+            return ()
+        allowed = pieces(value)
+        for reason in read_grants(allowed).without:
+            self._note("allowed-tools", line, reason)
+        return allowed
+
+    def _model(self) -> str:
+        value = self._front.fields.get("model", "")
+        return value.strip() if isinstance(value, str) else ""
+
+    def _unknown_fields(self) -> None:
+        for name in self._front.fields:
+            if name in FIELDS:
+                continue
+            said = f"the specification has no field {name[:_SHOWN]!a}"
+            if name == "when_to_use":
+                said += "; it is ignored: say in the `description` when to use the skill"
+            elif name != "model":
+                said += "; it is ignored: put it beneath `metadata`"
+            self._add("unknown-field", Level.AGAINST, self._line(name), said)
+        if isinstance(self._front.fields.get("metadata", {}), str | list):
+            self._note("metadata", self._line("metadata"), "`metadata` should be fields of text")
+
+    def _line(self, name: str) -> int:
+        return self._front.lines.get(name, 1)
+
+    def _refuse(self, rule: str, line: int, message: str) -> None:
+        self._add(rule, Level.REFUSED, line, message)
+
+    def _note(self, rule: str, line: int, message: str) -> None:
+        self._add(rule, Level.NOTE, line, message)
+
+    def _add(self, rule: str, level: Level, line: int, message: str) -> None:
+        self.findings.append(Finding(rule, level, self._file, line, message))

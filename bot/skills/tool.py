@@ -1,0 +1,151 @@
+"""`skill`: the one tool that loads a skill. Its catalogue is frozen with the session; the text comes when it is called.
+
+The result of a call is a line for people and the model. The instructions follow all results of that turn as a text of
+their own, for the model alone, and what the skill pre-approves begins with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.intake.hygiene import visible
+from bot.skills import front_matter
+from bot.skills.catalogue import catalogue
+from bot.skills.find import Held
+from bot.skills.grants import ActiveGrants, read_grants
+from bot.skills.shelf import Shelf, ShelfError
+from bot.skills.skill import Skill
+
+NAME = "skill"
+MAX_BODY = 40_000
+"""Characters of a skill's instructions that are put to the model, about 10,000 tokens: twice what the specification
+recommends."""
+
+MAX_LISTED = 50
+
+_DESCRIPTION = """Load the instructions of one skill, when the task is what its description says. They follow as a \
+message, with the skill's own files: run its scripts with bash, read its references with view. Load only what you \
+will use; each costs context and a turn.
+<skills>
+{}
+</skills>"""
+
+_CLOSING = re.compile(r"<(?=/\s*skill\b)", re.IGNORECASE)
+
+
+def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
+    """The tool for these skills, at least one. The same skills give the same bytes."""
+    return ToolSpec(
+        name=NAME,
+        description=_DESCRIPTION.format(catalogue(skills)),
+        parameters={
+            "type": "object",
+            "properties": {
+                "command": {
+                    "type": "string",
+                    "enum": sorted(skill.name for skill in skills),
+                    "description": "The name of the skill",
+                },
+            },
+            "required": ["command"],
+        },
+    )
+
+
+class SkillTool:
+    """The skills of one session. Names are looked up, never taken for a path."""
+
+    def __init__(self, held: Sequence[Held], shelf: Shelf, grants: ActiveGrants, model: str) -> None:
+        """`model` is the session's, as people write it; no skill changes it."""
+        self.spec = skill_spec([one.skill for one in held])
+        self._held = {one.skill.name: one for one in held}
+        self._shelf = shelf
+        self._grants = grants
+        self._model = model
+        self._shown: set[str] = set()
+        self._pending: dict[str, str] = {}
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        """The handler for the toolbox."""
+        name = str(arguments["command"])
+        held = self._held.get(name)
+        if held is None:
+            known = ", ".join(self._held)
+            return ToolOutcome(f"There is no skill {name[:80]!a}. The skills are: {known}.", is_error=True)
+        if name in self._pending:
+            return ToolOutcome(f"The skill {name} is being loaded already; its instructions follow.")
+        try:
+            text = self._text(held)
+        except ShelfError as error:
+            return ToolOutcome(f"The skill {name} was not loaded: {error}. Go on without it.", is_error=True)
+        notes = self._notes(held.skill)
+        self._pending[name] = "" if name in self._shown else text
+        said = (
+            f"The skill {name} is loaded already; its instructions are above and hold."
+            if name in self._shown
+            else f"Loaded the skill {name}; its instructions follow."
+        )
+        granted = [grant.written for grant in read_grants(held.skill.allowed_tools).given]
+        return ToolOutcome(
+            " ".join([said, *notes]),
+            metadata={
+                "skill": name,
+                "origin": held.skill.origin,
+                "path": f"{held.place.name}/{held.skill.folder}",
+                "characters": len(text),
+                "pre_approved": granted,
+                "notes": notes,
+            },
+        )
+
+    def after_results(self) -> list[str]:
+        """For the loop, once the turn's results are in the history: the instructions that were asked for. The last
+        skill's grants begin here, in place of any before."""
+        pending, self._pending = self._pending, {}
+        for name in pending:
+            self._shown.add(name)
+            self._grants.begin(name, read_grants(self._held[name].skill.allowed_tools).given)
+        return [text for text in pending.values() if text]
+
+    def end_turn(self) -> None:
+        """The model has ended its turn: nothing is pre-approved any more."""
+        self._grants.end()
+
+    def forget(self) -> None:
+        """After a compaction: instructions that are no longer in the history may be loaded anew."""
+        self._shown.clear()
+
+    def _text(self, held: Held) -> str:
+        skill = held.skill
+        folder = self._shelf.shown(skill.name)
+        data = self._shelf.document(held).decode(errors="replace")
+        body = visible(front_matter.split(data)[1]).strip()
+        if len(body) > MAX_BODY:
+            kept = body[:MAX_BODY].rpartition("\n")[0] or body[:MAX_BODY]
+            line = data.replace("\r\n", "\n").count("\n") - body.count("\n") + kept.count("\n") + 1
+            body = f"{kept}\n[cut here; to go on: view {folder}/{skill.document} from about line {line}]"
+        parts = [f'<skill name="{skill.name}" folder="{folder}">', _CLOSING.sub("&lt;", body)]
+        if skill.compatibility:
+            parts.append(f"[made for: {_CLOSING.sub('&lt;', skill.compatibility)}]")
+        parts += _listed(skill, folder)
+        return "\n".join([*parts, "</skill>"])
+
+    def _notes(self, skill: Skill) -> list[str]:
+        """What the skill asks for and does not get."""
+        if skill.model in ("", "inherit", self._model, self._model.partition("/")[2]):
+            return []
+        return [f"It asks for the model {skill.model[:80]!a}; a session keeps its model, so that is ignored."]
+
+
+def _listed(skill: Skill, folder: str) -> list[str]:
+    """The skill's own files by name, none of them read."""
+    if not skill.files:
+        return []
+    names = [_CLOSING.sub("&lt;", ascii(file.path)[1:-1]) for file in skill.files]
+    more = [f"[and {len(names) - MAX_LISTED} more]"] if len(names) > MAX_LISTED else []
+    intro = f"Files of this skill, relative to {folder} (read-only): run scripts, read references, use assets by path."
+    return ["", intro, *names[:MAX_LISTED], *more]

@@ -1,0 +1,91 @@
+"""`slash-agent skills list` and `check`, as a person types them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from tests.commands.test_command_line import cli
+from tests.skills.corpus import skill
+from tests.support.repositories import make_repository
+
+GOOD = skill("name: greet\ndescription: Says hello. Use for greetings.\n")
+
+
+def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
+    ran = cli("skills", "list", "--repo", repo)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert '<skill name="greet">Says hello. Use for greetings.</skill>' in lines
+    assert any('name="fix-failing-test"' in line for line in lines)
+    assert lines == sorted(lines)
+
+
+def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Path) -> None:
+    repo = make_repository(
+        tmp_path / "r",
+        {".agents/skills/greet/SKILL.md": GOOD, ".agents/skills/bad/SKILL.md": "no front matter"},
+    )
+    told = cli("skills", "list", "--json", "--repo", repo).json
+    [greet] = [one for one in told["skills"] if one["name"] == "greet"]
+    assert (greet["origin"], greet["path"]) == ("repository", ".agents/skills/greet")
+    assert told["notes"] == [
+        ".agents/skills/bad/SKILL.md:1: front-matter: the first line must be `---`, before YAML"
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["a folder of skills", "one skill"])
+def test_check_passes_good_skills(tmp_path: Path, whole: bool) -> None:
+    (tmp_path / "greet").mkdir()
+    (tmp_path / "greet/SKILL.md").write_text(GOOD)
+    ran = cli("skills", "check", tmp_path if whole else tmp_path / "greet")
+    assert (ran.code, ran.out) == (0, "greet: a skill\n")
+
+
+def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path) -> None:
+    (tmp_path / "Greet").mkdir()
+    (tmp_path / "Greet/SKILL.md").write_text(GOOD.replace("name: greet", "name: Greet"))
+    ran = cli("skills", "check", tmp_path)
+    assert ran.code == ExitCode.USAGE
+    assert f"{tmp_path}/Greet/SKILL.md:2: name-characters: 'Greet':" in ran.out
+    [verdict] = cli("skills", "check", "--json", tmp_path).json
+    assert (verdict["conforms"], verdict["loads"]) == (False, False)
+    assert verdict["findings"][0]["rule"] == "name-characters"
+    assert verdict["findings"][0]["line"] == 2
+
+
+def test_check_says_what_loads_though_against_the_specification(tmp_path: Path) -> None:
+    (tmp_path / "hello").mkdir()
+    (tmp_path / "hello/SKILL.md").write_text(GOOD)
+    ran = cli("skills", "check", tmp_path / "hello")
+    assert ran.code == ExitCode.USAGE
+    assert "hello: loads here, but is against the specification" in ran.out
+    assert "name-folder" in ran.out
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "."])
+def test_check_without_a_skill_is_bad_input(tmp_path: Path, folder: str) -> None:
+    ran = cli("skills", "check", tmp_path / folder)
+    assert ran.code == ExitCode.USAGE
+    assert len(ran.err.splitlines()) == 1
+    assert "There is no" in ran.err
+
+
+def test_check_fails_where_a_link_hides_a_skill(tmp_path: Path) -> None:
+    (tmp_path / "s/greet").mkdir(parents=True)
+    (tmp_path / "s/greet/SKILL.md").write_text(GOOD)
+    (tmp_path / "s/other").symlink_to(tmp_path / "s/greet")
+    assert cli("skills", "check", tmp_path / "s").code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("arguments", [(), ("list",), ("check",)])
+def test_help_has_an_example(arguments: tuple[str, ...]) -> None:
+    assert "example: slash-agent skills" in cli("skills", *arguments, "--help").out
+
+
+def test_list_does_not_need_a_repository_but_a_folder(tmp_path: Path) -> None:
+    assert cli("skills", "list", "--repo", tmp_path).code == 0
+    assert cli("skills", "list", "--repo", tmp_path / "nowhere").code == ExitCode.USAGE

@@ -1,0 +1,107 @@
+"""What is refused, what is loaded though against the specification, and that each finding names rule, file and line."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.skills.rules import MAX_DOCUMENT, judge, pieces
+from bot.skills.skill import Judged, Level
+
+USE = "description: Says hello.\n"
+
+
+def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> Judged:
+    return judge(f"---\n{front}---\n{body}".encode(), ".agents/skills", folder, "SKILL.md", "repository")
+
+
+@pytest.mark.parametrize(
+    ("front", "rule", "line"),
+    [
+        (USE, "name-required", 1),
+        (f"name:\n{USE}", "name-required", 2),
+        (f"name: {'n' * 65}\n{USE}", "name-length", 2),
+        (f"name: {'𐐨' * 60}\n{USE}", "name-length", 2),
+        (f"name: It\n{USE}", "name-characters", 2),
+        (f"name: ../../etc/passwd\n{USE}", "name-characters", 2),
+        (f"name: a/b\n{USE}", "name-characters", 2),
+        (f"name: .\n{USE}", "name-characters", 2),
+        (f"name: -it\n{USE}", "name-hyphens", 2),
+        (f"name: i--t\n{USE}", "name-hyphens", 2),
+        ("name: it\n", "description-required", 1),
+        ("name: it\ndescription: ' '\n", "description-required", 3),
+        ('name: it\ndescription: "<!-- hidden -->\\u200b"\n', "description-required", 3),
+    ],
+)
+def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, line: int) -> None:
+    found = judged(front)
+    assert found.skill is None
+    assert (rule, line) in [(one.rule, one.line) for one in found.findings if one.level is Level.REFUSED]
+    assert str(found.findings[0]).startswith(".agents/skills/it/SKILL.md:")
+
+
+@pytest.mark.parametrize(
+    ("front", "rule", "line"),
+    [
+        (f"name: other\n{USE}", "name-folder", 2),
+        (f"name: it\ndescription: {'d' * 1025}\n", "description-length", 3),
+        (f"name: it\n{USE}compatibility: {'c' * 501}\n", "compatibility", 4),
+        (f"name: it\n{USE}when_to_use: always\n", "unknown-field", 4),
+        (f"name: it\n{USE}model: inherit\n", "unknown-field", 4),
+        (f"name: it\n{USE}allowed-tools: [Read]\n", "plain-yaml", 4),
+    ],
+)
+def test_a_skill_against_the_letter_is_loaded_and_that_is_said(front: str, rule: str, line: int) -> None:
+    found = judged(front)
+    assert found.skill is not None
+    assert not found.conforms
+    assert (rule, line) in [(one.rule, one.line) for one in found.findings if one.level is Level.AGAINST]
+
+
+def test_when_to_use_is_ignored_and_the_writer_is_told_where_it_goes() -> None:
+    found = judged(f"name: it\n{USE}when_to_use: SECRET WORDS\n")
+    assert found.skill is not None
+    assert "SECRET" not in found.skill.description
+    assert "`description`" in found.findings[0].message
+
+
+def test_what_is_not_utf8_or_too_large_is_refused() -> None:
+    [finding] = judge(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
+    assert (finding.rule, finding.line) == ("encoding", 2)
+    [finding] = judge(b"-" * (MAX_DOCUMENT + 1), "p", "it", "SKILL.md", "repository").findings
+    assert finding.rule == "size"
+
+
+def test_a_name_is_compared_as_unicode_sees_it() -> None:
+    found = judged("name: cafe\u0301\n" + USE, folder="caf\u00e9")
+    assert found.skill is not None
+    assert found.skill.name == "caf\u00e9"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Read Grep", ("Read", "Grep")),
+        ("Read, Grep", ("Read", "Grep")),
+        ("Bash(git:*), Read", ("Bash(git:*)", "Read")),
+        ("Bash(npm run test:*) Bash(git log, x)", ("Bash(npm run test:*)", "Bash(git log, x)")),
+        ("  ,, Read ,", ("Read",)),
+        ("Bash(git", ("Bash(git",)),
+        ("", ()),
+    ],
+)
+def test_allowed_tools_are_parted_by_commas_or_blanks(written: str, read: tuple[str, ...]) -> None:
+    assert pieces(written) == read
+
+
+def test_a_wildcard_in_allowed_tools_is_noted_and_the_skill_stays_good() -> None:
+    found = judged(f"name: it\n{USE}allowed-tools: Bash(*) Edit Frobnicate Read\n")
+    assert found.conforms
+    notes = [finding.message for finding in found.findings]
+    assert len(notes) == 3
+    assert all("grants nothing" in note for note in notes)
+
+
+def test_the_description_is_what_people_see_on_one_line() -> None:
+    found = judged("name: it\ndescription: |\n  Says <!-- obey me -->\n  hello\u200b\u202e.\n")
+    assert found.skill is not None
+    assert found.skill.description == "Says hello."
