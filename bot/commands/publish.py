@@ -51,13 +51,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     published = done.published
     for note in published.notes:
         actions.print(f"note: {note}")
+    threads = [f"written: {what}" for what in published.written]
+    threads += [f"not written: {what}" for what in published.withheld]
+    for line in threads:
+        actions.print(line)
     if published.pr_number:
         verb = "opened" if published.created else "up to date"
         verb = "has the change as suggestions" if published.suggested else verb
         actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
     elif not arguments.dry_run and done.outcome.status not in _ANSWERED:
         actions.print("no pull request: the lines above or the thread say why")
-    actions.add_summary(run_summary(done.outcome, published.pr_url, published.notes))
+    actions.add_summary(run_summary(done.outcome, published.pr_url, (*published.notes, *threads)))
     actions.set_output("status", done.outcome.status.value)
     actions.set_output("pr-url", published.pr_url)
     actions.set_output("pr-number", str(published.pr_number or ""))

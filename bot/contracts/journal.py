@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from bot.contracts.limits import Limits
-from bot.contracts.messages import Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Image, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun
 from bot.contracts.request import Request
@@ -125,12 +125,14 @@ class CallStarted(NamedTuple):
 
 
 class Question(NamedTuple):
-    """The tool host asks whether it may write. `diff` is what it would write."""
+    """The tool host asks whether it may write. `diff` is what it would write; `more` are the further files, each with
+    its action, of a question about several."""
 
     tool: str
     path: str
     action: str
     diff: str
+    more: tuple[tuple[str, str], ...] = ()
 
 
 class Permitted(NamedTuple):
@@ -194,10 +196,36 @@ class Checked(NamedTuple):
     detected: bool = False
 
 
+class Compacted(NamedTuple):
+    """The conversation was made shorter before the request of `turn`: `text` stands for everything between the first
+    message and number `first_kept`. `before` and `after` are the tokens held; `transcript` is where the rest can be
+    looked up. With a `failure`, one sentence, nothing was changed. `cost` is in USD."""
+
+    turn: int
+    text: str = ""
+    first_kept: int = 0
+    before: int = 0
+    after: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    transcript: str = ""
+    failure: str = ""
+
+
 class Note(NamedTuple):
     """Something a reader of the run should know, in one sentence."""
 
     text: str
+
+
+class WriteProposed(NamedTuple):
+    """The model proposed a write on a thread. `what` says it in a few words, `refused` why it was not accepted."""
+
+    kind: str
+    number: int
+    what: str
+    accepted: bool
+    refused: str = ""
 
 
 class SessionEnded(NamedTuple):
@@ -236,7 +264,9 @@ Record = (
     | Result
     | FilesChanged
     | Checked
+    | Compacted
     | Note
+    | WriteProposed
     | SessionEnded
     | RunEnded
 )
@@ -257,7 +287,9 @@ RECORDS: Mapping[str, type[Record]] = {
     "result": Result,
     "files": FilesChanged,
     "check": Checked,
+    "compacted": Compacted,
     "note": Note,
+    "write": WriteProposed,
     "session_ended": SessionEnded,
     "run_ended": RunEnded,
 }

@@ -120,8 +120,8 @@ class Outcome:
     `started_at` and `ended_at` are RFC 3339 in UTC; the commit's dates come from `ended_at`, so that publishing
     twice gives one SHA. `cost` is in USD. `reason` is one sentence for people: why it ended as it did, and why
     there is no diff where there is none. `notes` are further sentences for the pull request. `answer` is what an
-    `explain` says, `question` what `ask_user` wants to know. `patch_sha256`, `review_sha256` and `plan_sha256` are
-    of the files beside it in the bundle, the last two empty where there is no such file.
+    `explain` says, `question` what `ask_user` wants to know. `patch_sha256`, `review_sha256`, `plan_sha256` and
+    `writes_sha256` are of the files beside it in the bundle, the last three empty where there is no such file.
     """
 
     schema: int
@@ -150,3 +150,4 @@ class Outcome:
     question: str = ""
     review_sha256: str = ""
     plan_sha256: str = ""
+    writes_sha256: str = ""

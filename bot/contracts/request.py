@@ -8,6 +8,7 @@ from enum import StrEnum
 from bot.contracts.comments import Comment
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
+from bot.contracts.triage import Triage
 
 POLICY_FILE = ".github/agent.yml"
 
@@ -81,7 +82,7 @@ class Request:
     head; `anchor` is the review thread that the request was written in. `trusted_sha` is the head that a
     maintainer named in the command: only at that commit may a fork's code be run. `plan` is the approved plan
     that is to be carried out, `resumes` the Actions run whose bundle is gone on from, `task` the name of the
-    maintenance task. `policy_file` is where the base commit has the policy.
+    maintenance task, `triage` the threads that it is shown. `policy_file` is where the base commit has the policy.
     """
 
     verb: Verb
@@ -102,6 +103,7 @@ class Request:
     resumes: int = 0
     task: str = ""
     policy_file: str = POLICY_FILE
+    triage: Triage | None = None
 
     @property
     def wish(self) -> str:

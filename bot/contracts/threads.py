@@ -50,6 +50,7 @@ class IssueData:
     state: str = "open"
     locked: bool = False
     is_pull_request: bool = False
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,32 @@ def counted_as(write: Write, *, is_pull_request: bool) -> str:
     return "close_pulls" if isinstance(write, CloseThread) and is_pull_request else write.kind
 
 
+def named(write: Write) -> str:
+    """What `write` would do, in a few words."""
+    number = f"#{write.number}"
+    match write:
+        case AddComment():
+            return f"comment on {number}"
+        case AddReply():
+            return f"reply to review comment {write.comment_id} on {number}"
+        case AddLabel():
+            return f"label {number} with `{write.label}`"
+        case RemoveLabel():
+            return f"take the label `{write.label}` off {number}"
+        case CloseThread():
+            return f"close {number} as {write.reason.replace('_', ' ')}"
+        case EditThread():
+            what = " and ".join(name for name in ("title", "body") if getattr(write, name))
+            return f"edit the {what} of {number}"
+
+
+def texts_of(write: Write) -> tuple[str, ...]:
+    """What of `write` people will read."""
+    if isinstance(write, AddComment | AddReply):
+        return (write.body,)
+    return (write.title, write.body) if isinstance(write, EditThread) else ()
+
+
 def trouble_in(write: Write) -> str:
     """What `write` may not hold wherever it goes, as `field: why`; empty for nothing."""
     if write.number <= 0:

@@ -24,6 +24,16 @@ class Issues(Border):
         )
         return self._all(f"listing the issues of {repository}", path, issue_data)
 
+    def quietest_issues(
+        self, repository: str, state: str = "open", labels: Sequence[str] = ()
+    ) -> Iterator[IssueData]:
+        """Those first on which nothing has happened for the longest time."""
+        path = with_query(
+            f"/repos/{repository}/issues",
+            state=state, labels=",".join(labels), sort="updated", direction="asc",
+        )  # fmt: skip
+        return self._all(f"listing the issues of {repository}", path, issue_data)
+
     def create_issue(
         self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()
     ) -> IssueData:

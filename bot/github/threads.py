@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.contracts.threads import CommentData, IssueData
@@ -68,7 +68,13 @@ def issue_data(data: Any) -> IssueData:
         state=str(data["state"]),
         locked=bool(data["locked"]),
         is_pull_request=data.get("pull_request") is not None,
+        labels=tuple(_label(label) for label in data.get("labels") or ()),
     )
+
+
+def _label(data: Any) -> str:
+    """GitHub's description allows for a bare name."""
+    return str(data["name"] if isinstance(data, Mapping) else data)
 
 
 def _comment(data: Any) -> CommentData:

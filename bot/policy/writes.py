@@ -7,7 +7,7 @@ Asked twice with the same words: when the model proposes a write, and when it is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -41,7 +41,7 @@ VERBS: Mapping[Verb, WriteCaps] = {
     Verb.EXPLAIN: WriteCaps(label=5),
     Verb.PLAN: WriteCaps(label=5),
 }
-"""Without a task, where the policy names the verb; only in the thread that was asked in, which gets its answer anyway."""
+"""Without a task, where the policy names the verb, and only in the thread that was asked in."""
 
 _TRIGGER = re.compile(r"(?:slash-)?agent(?:$|[^a-z0-9])", re.IGNORECASE)
 
@@ -102,7 +102,7 @@ def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
         name = write.label.casefold()
         if is_ours(write.label) or name in allowance.triggers:
             return f"The label `{write.label}` starts this bot: it is for people to set."
-        if name not in (label.casefold() for label in allowance.labels):
+        if name not in _names(allowance.labels):
             allowed = ", ".join(f"`{label}`" for label in allowance.labels) or "none"
             return (
                 f"The label `{write.label}` is not one of those that may be set or taken off here: {allowed}."
@@ -149,6 +149,8 @@ def misplaced(write: Write, seen: ThreadState, rules: Standing, *, at: str, sinc
         )
     if isinstance(write, AddComment) and seen.told_at and not seen.answered:
         return "there is a comment of this task's already, and nothing has happened since"
+    if isinstance(write, AddLabel) and not _may_label(seen, at):
+        return "this task commented on it before, and a label that is not there was taken off by somebody"
     if isinstance(write, CloseThread):
         return _not_to_close(seen, rules, at)
     return ""
@@ -167,6 +169,11 @@ def days_between(earlier: str, later: str) -> float:
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)) / timedelta(days=1)
 
 
+def _may_label(seen: ThreadState, at: str) -> bool:
+    """Taking a label off may leave no other trace of a person. One that belongs to a comment comes with it."""
+    return not seen.told_at or seen.answered or days_between(seen.told_at, at) <= 1
+
+
 def _not_to_close(seen: ThreadState, rules: Standing, at: str) -> str:
     after = rules.close_after_days
     if not after:
@@ -175,16 +182,23 @@ def _not_to_close(seen: ThreadState, rules: Standing, at: str) -> str:
         return f"a thread is closed {after} days after this task commented on it, and it has not yet"
     if seen.answered:
         return "something has happened on it since this task commented"
+    if rules.own_labels and not _names(seen.labels) & _names(rules.own_labels):
+        return "it does not carry a label of this task's, so somebody may have taken it off"
     if days_between(seen.told_at, at) < after:
         return f"a thread is closed {after} days after this task commented on it, and that was on {seen.told_at[:10]}"
     return ""
+
+
+def _names(labels: Iterable[str]) -> set[str]:
+    """GitHub tells labels apart without regard to case."""
+    return {label.casefold() for label in labels}
 
 
 def _unlike(seen: ThreadState, rules: Standing) -> str:
     """How it differs from what the task's file says of threads."""
     if rules.kind != "all" and seen.is_pull_request != (rules.kind == "pulls"):
         return f"it is {'a pull request' if seen.is_pull_request else 'an issue'}, and the task is about {rules.kind}"
-    there = {label.casefold() for label in seen.labels}
+    there = _names(seen.labels)
     if lacking := next((label for label in rules.labels if label.casefold() not in there), ""):
         return f"it lacks the label `{lacking}`"
     if barred := next((label for label in rules.without if label.casefold() in there), ""):

@@ -1,8 +1,8 @@
 """The bundle: a folder that holds everything `publish` needs, written by one job and read by another.
 
 The reader does not trust the writer: between the two lies an artifact that anybody with a foot in the first
-job could have touched. So names are fixed, links are refused, sizes are capped, patch, review and plan must have
-the hash that the outcome states, and every field is checked. Nothing is opened by a name from inside.
+job could have touched. So names are fixed, links are refused, sizes are capped, patch, review, plan and writes must
+have the hash that the outcome states, and every field is checked. Nothing is opened by a name from inside.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
+from bot.contracts.writes import Writes
 from bot.gate.reader import UnreadableError, read_beneath
-from bot.publish.schema import parse_outcome, parse_plan, parse_review
+from bot.publish.schema import parse_outcome, parse_plan, parse_review, parse_writes
 
 OUTCOME = "outcome.json"
 PATCH = "changes.patch"
@@ -28,6 +29,7 @@ WITHHELD = "withheld.patch"
 MESSAGE = "message.md"
 REVIEW = "review.json"
 PLAN = "plan.json"
+WRITES = "writes.json"
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"
 
@@ -37,6 +39,7 @@ _PATCH_LIMIT = 64 << 20
 _MESSAGE_LIMIT = 64 << 10
 _REVIEW_LIMIT = 8 << 20
 _PLAN_LIMIT = 512 << 10
+_WRITES_LIMIT = 16 << 20
 
 
 class BundleError(UsageError):
@@ -54,6 +57,7 @@ class Bundle:
     message: str
     review: Review | None = None
     plan: Plan | None = None
+    writes: Writes | None = None
 
 
 def write_bundle(
@@ -67,6 +71,7 @@ def write_bundle(
     *,
     review: Review | None = None,
     plan: Plan | None = None,
+    writes: Writes | None = None,
 ) -> None:
     """Write or replace the bundle in `folder`; sets the outcome's hashes of the files beside it.
 
@@ -74,10 +79,11 @@ def write_bundle(
     A `journal` that already lies there under its own name stays as it is. Raises `AgentError` when the disk
     does not take it.
     """
-    said, planned = _dump(review), _dump(plan)
+    said, planned, proposed = _dump(review), _dump(plan), _dump(writes)
     stated = replace(
-        outcome, patch_sha256=_sha256(patch), review_sha256=_sha256_if(said), plan_sha256=_sha256_if(planned)
-    )
+        outcome, patch_sha256=_sha256(patch), review_sha256=_sha256_if(said), plan_sha256=_sha256_if(planned),
+        writes_sha256=_sha256_if(proposed),
+    )  # fmt: skip
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / OUTCOME).unlink(missing_ok=True)
@@ -86,6 +92,7 @@ def write_bundle(
         _put(folder, MESSAGE, message.encode())
         _put_or_remove(folder, REVIEW, said)
         _put_or_remove(folder, PLAN, planned)
+        _put_or_remove(folder, WRITES, proposed)
         _put_or_remove(folder, REPORT, report.encode())
         if journal is not None and not _same_file(journal, folder / JOURNAL):
             _copy(folder, JOURNAL, journal)
@@ -107,9 +114,12 @@ def read_bundle(folder: Path) -> Bundle:
         raise BundleError(f"{MESSAGE} in {folder} is not UTF-8.") from error
     review = _read_stated(folder, REVIEW, _REVIEW_LIMIT, outcome.review_sha256)
     plan = _read_stated(folder, PLAN, _PLAN_LIMIT, outcome.plan_sha256)
+    writes = _read_stated(folder, WRITES, _WRITES_LIMIT, outcome.writes_sha256)
     return Bundle(
         folder, outcome, patch, withheld, message,
-        parse_review(review) if review else None, parse_plan(plan) if plan else None,
+        parse_review(review) if review else None,
+        parse_plan(plan) if plan else None,
+        parse_writes(writes) if writes else None,
     )  # fmt: skip
 
 
@@ -141,7 +151,7 @@ def _dump_within_limit(outcome: Outcome) -> bytes:
     return _dump(replace(outcome, request=replace(request, thread=shorter, unresolved=(), failures=())))
 
 
-def _dump(value: Outcome | Review | Plan | None) -> bytes:
+def _dump(value: Outcome | Review | Plan | Writes | None) -> bytes:
     if value is None:
         return b""
     return json.dumps(asdict(value), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"

@@ -17,6 +17,8 @@ PROGRESS = "progress"
 ENDED = "ended"
 REFUSED = "refused"
 ANSWER = "answer"
+WRITE = "write"
+"""A proposed comment. Its fields: `id`, which is the proposal's, and `task`."""
 
 _REVIEW_COMMENT = "pull_request_review_comment"
 _ACTIONS_BOT = "github-actions[bot]"

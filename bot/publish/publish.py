@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bot.checkout import layout
 from bot.checkout.git import Git
@@ -29,6 +29,9 @@ from bot.publish.progress import ProgressState, finish_progress
 from bot.publish.remote import Remote
 from bot.publish.thread import Place, place_of
 from bot.publish.work import OpeningRefusedError, Published, Work
+
+if TYPE_CHECKING:
+    from bot.publish.writes import Proposed
 
 __all__ = ["Published", "publish"]
 
@@ -86,13 +89,13 @@ def publish(
     remote = Remote(folder, git_url, token)
     try:
         _check_verb(bundle)
+        proposed = _proposed(bundle, remote, folder, links)
         publish_answer = _answer_of(_kind(bundle))
         if publish_answer is not None:
-            return Published(
-                notes=_answer(publish_answer, bundle, host, told.place, links, remote, folder, say)
-            )
+            notes = _answer(publish_answer, bundle, host, told.place, links, remote, folder, say)
+            return _with_writes(Published(notes=notes), proposed, host)
         if not _has_change(bundle):
-            return Published(notes=told.ended())
+            return _with_writes(Published(notes=told.ended()), proposed, host)
         _check_approved(host, told.place, outcome.request)
         git = _bare(folder, outcome.base_sha)
         work = Work(bundle, host, remote, git, links, recorder, identity, may_write)
@@ -108,7 +111,8 @@ def publish(
     # In a dry run the thread's comments are not there to be finished.
     number = 0 if recorder is not None else published.pr_number
     notes = (*published.notes, *told.published(number, published.suggested))
-    return replace(published, notes=(*notes, *_tell_carried_out(host, told.place, outcome.request, number)))
+    notes = (*notes, *_tell_carried_out(host, told.place, outcome.request, number))
+    return _with_writes(replace(published, notes=notes), proposed, host)
 
 
 def _check_verb(bundle: Bundle) -> None:
@@ -151,6 +155,26 @@ def _answer(
     if bundle.outcome.request.pull is not None:
         check_request(bundle.outcome.request, bundle.outcome.base_sha)
     return publish_answer(bundle, host, place=place, links=links, remote=remote, folder=folder, say=say)
+
+
+def _proposed(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Proposed | None:
+    """What the run wants written on threads, judged before anything is published."""
+    if bundle.writes is None:
+        return None
+    from bot.publish.writes import judge
+
+    return judge(bundle, remote, folder.with_name(f"{folder.name}-rules"), links)
+
+
+def _with_writes(published: Published, proposed: Proposed | None, host: Host) -> Published:
+    if proposed is None:
+        return published
+    from bot.publish.writes import make
+
+    made = make(proposed, host)
+    # A dry run has said each of them, and made none.
+    written = () if isinstance(host, Recorder) else made.written
+    return replace(published, written=written, withheld=made.withheld)
 
 
 def _check_approved(host: Host, place: Place | None, request: Request) -> None:

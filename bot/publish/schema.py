@@ -9,6 +9,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.outcome import SCHEMA_VERSION, Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
+from bot.contracts.writes import Writes
 from bot.publish.values import wrong_in_outcome, wrong_in_review
 
 _Value = TypeVar("_Value")
@@ -27,6 +28,11 @@ def parse_review(raw: bytes) -> Review:
 def parse_plan(raw: bytes, name: str = "plan.json") -> Plan:
     """As `parse_outcome`. `name` is what the bytes are called in the sentence."""
     return _parse(raw, Plan, f"{name} is not a valid plan", lambda plan: plan.trouble)
+
+
+def parse_writes(raw: bytes) -> Writes:
+    """As `parse_outcome`."""
+    return _parse(raw, Writes, "writes.json is not a valid list of writes", lambda writes: writes.trouble)
 
 
 def _parse(

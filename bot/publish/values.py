@@ -12,6 +12,7 @@ from bot.contracts.plan import is_inside
 from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review
+from bot.contracts.triage import Triage
 
 MAX_FINDINGS = 1_000
 _MAX_TITLE = 500
@@ -36,13 +37,14 @@ def wrong_in_outcome(outcome: Outcome) -> str:
         outcome.cost,
         *(run.duration for check in outcome.checks for run in (check.before, check.after)),
     )
-    hashes = (outcome.review_sha256, outcome.plan_sha256)
+    hashes = (outcome.review_sha256, outcome.plan_sha256, outcome.writes_sha256)
     return _first_wrong(
         (
             ("base_sha", "not a full object name", _SHA.fullmatch(outcome.base_sha)),
             ("patch_sha256", "not a SHA-256", _SHA256.fullmatch(outcome.patch_sha256)),
             ("review_sha256", "not a SHA-256", not hashes[0] or _SHA256.fullmatch(hashes[0])),
             ("plan_sha256", "not a SHA-256", not hashes[1] or _SHA256.fullmatch(hashes[1])),
+            ("writes_sha256", "not a SHA-256", not hashes[2] or _SHA256.fullmatch(hashes[2])),
             ("started_at", "not an RFC 3339 time in UTC", _is_time(outcome.started_at)),
             ("ended_at", "not an RFC 3339 time in UTC", _is_time(outcome.ended_at)),
             ("cost", "not a finite positive number", all(math.isfinite(n) and n >= 0 for n in numbers)),
@@ -103,10 +105,19 @@ def _request_rules(request: Request) -> tuple[_Rule, ...]:
         ("request.plan", "not a plan", request.plan is None or not request.plan.trouble),
         ("request.resumes", "negative", request.resumes >= 0),
         ("request.task", "not the name of a task", not request.task or _TASK.fullmatch(request.task)),
+        *_triage_rules(request.triage),
         *(_pull_rules(request.pull) if request.pull is not None else ()),
         *_thread_rules((*([request.anchor] if request.anchor else []), *request.unresolved)),
         *(("request.failures.url", "not a web address", _URL.fullmatch(f.url)) for f in request.failures),
     )
+
+
+def _triage_rules(triage: Triage | None) -> Iterable[_Rule]:
+    if triage is None:
+        return
+    yield "request.triage.at", "not an RFC 3339 time in UTC", _is_time(triage.at)
+    for thread in triage.threads:
+        yield "request.triage.number", "not positive", thread.state.number > 0
 
 
 def _pull_rules(pull: PullRequest) -> tuple[_Rule, ...]:

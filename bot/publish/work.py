@@ -24,7 +24,8 @@ class Published:
 
     `created` is true when this very call opened it. `commit` on a `branch` that is not the bot's own went onto the
     head of the pull request. `suggested` says that the change is a review of suggestions, at `pr_url`, on the pull
-    request that is there. `notes` are soft failures, a sentence each.
+    request that is there. `notes` are soft failures, a sentence each. `written` are the writes on threads that were
+    made now, `withheld` those that were not, each with why.
     """
 
     pr_url: str = ""
@@ -34,6 +35,8 @@ class Published:
     commit: str = ""
     notes: tuple[str, ...] = ()
     suggested: bool = False
+    written: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,9 @@ from bot.run.signals import cancelled_by_signals
 from bot.run.told import JobLog, Say, progress_comment
 
 if TYPE_CHECKING:
+    from bot.contracts.triage import Triage
     from bot.run.event import EventEnded, EventRun
+    from bot.tasks.task import Task
 
 _OF_PULLS = ("pull_request", "pull_request_target")
 
@@ -81,6 +83,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             budget_usd=_budget(request, asked),
             resume=resume,
             since_sha=_since(work.github, request),
+            threads=lambda task: _threads(work, task, request),
             watch=turn_done,
             say=waiting,
         )
@@ -124,6 +127,13 @@ def _since(github: GitHub, request: Request) -> str:
     from bot.publish.review_past import last_reviewed
 
     return last_reviewed(github, request.repository, request.pull.number)
+
+
+def _threads(work: Work, task: Task, request: Request) -> Triage:
+    from bot.run.triage import gather
+
+    at = request.trigger.at if request.trigger else ""
+    return gather(task, request.repository, work.github, at)
 
 
 def _gone_on_from(github: GitHub, request: Request, folder: RunFolder) -> tuple[Request, Path | None]:

@@ -120,7 +120,9 @@ def status(profile: Profile, stop: StopReason, files: Sequence[ChangedFile], han
         there = handed.plan is not None and stop is not StopReason.CANCELED
         return Status.PLANNED if there else Status.FAILED
     if profile.good is Status.ANSWERED:
-        return Status.ANSWERED if by_model else Status.FAILED
+        if by_model:
+            return Status.ANSWERED
+        return Status.PARTIAL if handed.writes and stop is not StopReason.CANCELED else Status.FAILED
     if profile.good is Status.REVIEWED:
         if by_model:
             return Status.REVIEWED

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,9 @@ from bot.contracts.plan import Plan
 from bot.contracts.request import Request, Verb
 from bot.contracts.review import Review
 from bot.contracts.tools import ToolOutcome
+from bot.contracts.triage import Triage
+from bot.contracts.wording import count_of
+from bot.contracts.writes import Writes
 from bot.gate.redact import Redactor
 from bot.policy.budget import run_budget
 from bot.policy.decide import may_write
@@ -55,6 +58,7 @@ from bot.run.signals import cancelled_after
 from bot.run.stop_hook import StopHook
 from bot.run.tools import Gatekeeper, RunToolbox
 from bot.run.trees import Trees
+from bot.run.writing import propose_writes
 from bot.sandbox.choose import Setting, choose
 from bot.sandbox.confinement import Confinement
 from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
@@ -71,9 +75,9 @@ if TYPE_CHECKING:
 class Job:
     """What a run is given. `connect` makes the provider and is called on a thread of its own. `origin` is the
     folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the
-    folder of the bundle that a `continue` goes on from. A review is of `range`; without one it is of the request's pull
-    request, of that only what is new since `since_sha` where that is given. `watch` is told of each turn, `say` in a
-    line of whatever else takes its time; `say` from any thread."""
+    folder of the bundle that a `continue` goes on from. A review is of `range`; without one it is of the request's
+    pull request, of that only what is new since `since_sha` where that is given. `threads` reads what a task is
+    shown. `watch` is told of each turn, `say` in a line of whatever else takes its time; `say` from any thread."""
 
     request: Request
     source: Source
@@ -86,6 +90,7 @@ class Job:
     resume: Path | None = None
     range: Range | None = None
     since_sha: str = ""
+    threads: Callable[[Task], Triage] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
 
@@ -100,6 +105,7 @@ class Ended:
     verdict: Verdict | None
     plan: Plan | None = None
     review: Review | None = None
+    writes: Writes | None = None
 
 
 def run_job(job: Job, stop: CancelToken) -> Ended:
@@ -121,6 +127,8 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     checkout = prepare(job.source, job.folder.root)
     task = base_task(checkout, job.request)
     policy = base_policy(checkout, job.request, task)
+    if task is not None and task.threads is not None:
+        job = _with_threads(job, task)
     if policy.history != 1:
         checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
     with ExitStack() as stack:
@@ -133,6 +141,14 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
 def _refuse_in_vain(request: Request) -> None:
     if request.verb is Verb.APPROVE and request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
+
+
+def _with_threads(job: Job, task: Task) -> Job:
+    if job.threads is None:
+        raise UsageError(f"The task {task.name} is about threads on GitHub, and there are none here.")
+    triage = job.threads(task)
+    job.say(f"{count_of(len(triage.threads), 'thread')} to look at")
+    return replace(job, request=replace(job.request, triage=triage))
 
 
 def _last_bundle(job: Job) -> Bundle | None:
@@ -163,7 +179,10 @@ class _Run:
         self.turn = 0
         self.last = last
         self.asked = worded_as(job.request, task)
-        self.profile = profile = profile_of(job.request, last.outcome.request.verb if last else None)
+        proposing = propose_writes(policy, job.request, task, journal.write)
+        self.profile = profile = profile_of(
+            job.request, last.outcome.request.verb if last else None, writes=proposing is not None
+        )
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
         self.trees = Trees(checkout, job.folder, self._open, setup, bring, job.origin, job.say)
         self.rounds = Rounds(
@@ -172,7 +191,7 @@ class _Run:
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write, profile)
         self.reviewing = self._reviewing()
-        self.results = Results(*((self.reviewing.tool,) if self.reviewing else ()))
+        self.results = Results(*((self.reviewing.tool,) if self.reviewing else ()), propose=proposing)
         self.briefing = Briefing(
             job.request,
             checkout,
@@ -291,7 +310,7 @@ class _Run:
         )  # fmt: skip
         if not self.journal.failure:
             self.journal.write(ended)
-        return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review)
+        return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review, handed.writes)
 
     # What the loop tells and asks.
 
@@ -342,6 +361,7 @@ class _Run:
         self.journal.write(lines.FilesChanged(place.turn, versions, place.call_id, scan.note))
 
     def _header(self, provider: Provider, system: str, toolbox: RunToolbox, limits: Limits) -> lines.Header:
+        policy_sha = self.checkout.policy_sha
         return lines.Header(
             schema=lines.SCHEMA_VERSION,
             version=__version__,
@@ -354,6 +374,7 @@ class _Run:
             tools=toolbox.specs,
             limits=limits,
             sandbox=self.confinement.name,
+            policy_sha="" if policy_sha == self.checkout.base_sha else policy_sha,
         )
 
     def _resume(self) -> Resumed | None:
@@ -361,7 +382,6 @@ class _Run:
         if self.last is None:
             return None
         from bot.run.resume import resume
-        policy_sha = self.checkout.policy_sha
 
         rule = may_write(self.policy, self.job.request.actor.tier)
         return resume(self.last, self.checkout, self.job.source, rule)
@@ -374,7 +394,6 @@ class _Run:
 
         if self.job.range is None and self.job.request.pull is None:
             raise UsageError("A review is of a pull request, and there is none here.")
-            policy_sha="" if policy_sha == self.checkout.base_sha else policy_sha,
         found = self.job.range or pull_range(self.checkout, self.job.source, self.job.since_sha)
         self.job.say(said(found))
 

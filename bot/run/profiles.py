@@ -21,6 +21,7 @@ DESCRIBE_CHANGE = "describe_change"
 SUBMIT_PLAN = "submit_plan"
 REPORT_FINDING = "report_finding"
 ASK_USER = "ask_user"
+PROPOSE_WRITE = "propose_write"
 TODO = "todo"
 
 
@@ -81,21 +82,28 @@ _PROFILES: Mapping[Verb, Profile] = {
     )
 }
 
+_TRIAGE_TURNS = 80
+
 MODEL_VERBS = frozenset(_PROFILES)
 """The verbs that start a model; `stop`, `status` and `help` never do."""
 
 
-def profile_of(request: Request, last: Verb | None = None) -> Profile:
-    """The profile of a run for `request`, whose verb is one of `MODEL_VERBS`.
+def profile_of(request: Request, last: Verb | None = None, *, writes: bool = False) -> Profile:
+    """The profile of a run for `request`, whose verb is one of `MODEL_VERBS`. With `writes` it may propose some: a task
+    that may is about threads, and changes no file.
 
     `last` is the verb of the run that a `continue` goes on from: what was read-only stays so. A question can be
     asked only where there is a thread for it to stand in.
     """
+    if writes and request.task:
+        return _triage(request.verb)
     profile = _PROFILES[request.verb]
     if request.verb is Verb.CONTINUE and last in MODEL_VERBS and _PROFILES[last].read_only:
         profile = replace(_PROFILES[last], verb=Verb.CONTINUE)
     if request.thread is None:
         profile = replace(profile, results=tuple(name for name in profile.results if name != ASK_USER))
+    if writes:
+        profile = replace(profile, results=(*profile.results, PROPOSE_WRITE))
     reason = why_not_run(request)
     return without_running(profile, reason) if reason else profile
 
@@ -103,12 +111,21 @@ def profile_of(request: Request, last: Verb | None = None) -> Profile:
 def recorded_profile(header: Header) -> Profile:
     """The profile that a recorded run had: what it went on from shows in the tools that it was given."""
     names = {tool.name for tool in header.tools}
+    writes = PROPOSE_WRITE in names
     if names & set(WRITING):
-        return profile_of(header.request)
+        return profile_of(header.request, writes=writes)
     for verb, result in ((Verb.PLAN, SUBMIT_PLAN), (Verb.REVIEW, REPORT_FINDING)):
         if result in names:
-            return profile_of(header.request, verb)
-    return profile_of(header.request, Verb.EXPLAIN)
+            return profile_of(header.request, verb, writes=writes)
+    return profile_of(header.request, Verb.EXPLAIN, writes=writes)
+
+
+def _triage(verb: Verb) -> Profile:
+    tools = (*READING, SHELL)
+    return Profile(
+        verb, "triage", tools, (PROPOSE_WRITE,), Status.ANSWERED, True,
+        setup=False, checks=False, turns=_TRIAGE_TURNS, aids=(),
+    )  # fmt: skip
 
 
 def without_running(profile: Profile, reason: str) -> Profile:

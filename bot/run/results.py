@@ -14,11 +14,13 @@ from bot.agent.questions import AskUser
 from bot.agent.replay import recorded_calls
 from bot.agent.results import DescribeChange
 from bot.agent.todo import Todo
+from bot.agent.writes import ProposeWrite
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.writes import Writes
 from bot.run.profiles import Profile
 
 _NOTHING = Description()
@@ -41,16 +43,19 @@ class Handed:
     plan: Plan | None = None
     question: str = ""
     review: Review | None = None
+    writes: Writes | None = None
 
 
 class Results:
     """The result tools of one run."""
 
-    def __init__(self, *more: ResultTool) -> None:
+    def __init__(self, *more: ResultTool, propose: ProposeWrite | None = None) -> None:
         self.describe = DescribeChange()
         self.submit = SubmitPlan()
         self.ask = AskUser()
         self.todo = Todo()
+        self.propose = propose
+        more = (*more, propose) if propose else more
         tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, self.todo, *more)
         self._tools = {tool.spec.name: tool for tool in tools}
 
@@ -62,7 +67,8 @@ class Results:
         return tuple(self._tools[name] for name in profile.own)
 
     def handed(self, review: Review | None = None) -> Handed:
-        return Handed(self.describe.description, self.submit.plan, self.ask.question, review)
+        writes = self.propose.writes if self.propose else None
+        return Handed(self.describe.description, self.submit.plan, self.ask.question, review, writes)
 
     def hear_again(self, recorded: JournalFile) -> None:
         """Take what a recorded run handed over, as far as it got."""

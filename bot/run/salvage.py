@@ -37,6 +37,7 @@ from bot.run.results import Results
 from bot.run.reviewing import recorded_reviewing
 from bot.run.secrets import known_secrets
 from bot.run.show import write_out
+from bot.run.writing import propose_writes
 
 _DIED = "The run died before it ended; this is what it had."
 
@@ -67,7 +68,8 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     recorded = read_journal(folder.journal)
     checkout = _checkout(folder, recorded)
     request = recorded.header.request
-    policy = base_policy(checkout, request, base_task(checkout, request))
+    task = base_task(checkout, request)
+    policy = base_policy(checkout, request, task)
     rule = may_write(policy, request.actor.tier)
     judged = _judge(checkout, folder, rule, Redactor(known_secrets(environment)))
     header = recorded.header
@@ -85,7 +87,8 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     reviewing = None
     if REPORT_FINDING in profile.results:
         reviewing = recorded_reviewing(checkout, policy.review.max_findings)
-    results = Results(*((reviewing.tool,) if reviewing else ()))
+    proposing = propose_writes(policy, request, task, lambda line: None)
+    results = Results(*((reviewing.tool,) if reviewing else ()), propose=proposing)
     results.hear_again(recorded)
     handed = results.handed(reviewing.review("") if reviewing else None)
     outcome = conclude.outcome(
@@ -94,7 +97,9 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     )  # fmt: skip
     bundle = out.resolve() if out else folder.bundle
     verdict = judged if isinstance(judged, Verdict) else None
-    write_out(bundle, outcome, verdict, folder.journal, plan=handed.plan, review=handed.review)
+    write_out(
+        bundle, outcome, verdict, folder.journal, plan=handed.plan, review=handed.review, writes=handed.writes
+    )
     return Salvaged(outcome, bundle)
 
 

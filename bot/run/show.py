@@ -8,6 +8,7 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
+from bot.contracts.writes import Writes
 from bot.gate.tree import Verdict
 from bot.publish.bundle import REPORT, write_bundle
 from bot.publish.commit import commit_message
@@ -22,7 +23,10 @@ def keep(out: Path | None, folder: RunFolder, ended: Ended) -> Path:
     """
     bundle = out.resolve() if out else folder.bundle
     try:
-        write_out(bundle, ended.outcome, ended.verdict, folder.journal, plan=ended.plan, review=ended.review)
+        write_out(
+            bundle, ended.outcome, ended.verdict, folder.journal,
+            plan=ended.plan, review=ended.review, writes=ended.writes,
+        )  # fmt: skip
     except AgentError as error:
         raise AgentError(
             f"{error} The run's work tree is kept: when there is room, `slash-agent salvage {folder.root}`."
@@ -38,6 +42,7 @@ def write_out(
     *,
     plan: Plan | None = None,
     review: Review | None = None,
+    writes: Writes | None = None,
 ) -> None:
     """Write the bundle of a run to `folder`, the diff before the page: what only shows must not cost what counts.
 
@@ -48,7 +53,7 @@ def write_out(
 
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
     message = commit_message(outcome)
-    write_bundle(folder, outcome, patch, withheld, message, journal, review=review, plan=plan)
+    write_bundle(folder, outcome, patch, withheld, message, journal, review=review, plan=plan, writes=writes)
     page = render_page(journal)
     try:
         (folder / REPORT).write_text(page, encoding="utf-8")

@@ -93,7 +93,10 @@ def test_labels_that_do_not(label: str) -> None:
     ("write", "seen", "why"),
     [
         (AddComment(7, "a"), QUIET, ""),
-        (AddLabel(7, "stale"), TOLD, ""),
+        (AddLabel(7, "stale"), QUIET, ""),
+        (AddLabel(7, "stale"), TOLD, "taken off by somebody"),
+        (AddLabel(7, "stale"), replace(TOLD, told_at="2026-06-30T00:00:00Z"), ""),
+        (CloseThread(7), replace(TOLD, labels=("bug",)), "does not carry a label of this task's"),
         (AddComment(7, "a"), replace(QUIET, locked=True), "locked"),
         (RemoveLabel(7, "stale"), replace(QUIET, locked=True), "locked"),
         (AddComment(7, "a"), replace(QUIET, state="closed"), "closed now"),
