@@ -20,9 +20,7 @@ EXAMPLE = """slash-agent skills list --repo .
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|check")
-    listing = actions.add_parser(
-        "list", help="the catalogue as the model sees it", epilog=f"example: {_first()}"
-    )
+    listing = actions.add_parser("list", help="the catalogue as the model sees it", epilog=_example(0))
     listing.add_argument(
         "--repo", type=Path, default=Path(), metavar="DIR", help="default: here, if it is one"
     )
