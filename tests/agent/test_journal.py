@@ -66,6 +66,9 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.FilesChanged: (numbers, st.lists(versions, max_size=3).map(tuple), texts, texts),
     lines.Checked: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
     lines.Note: (texts,),
+    lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
+    lines.Compacted: (numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts),
+    lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.SessionEnded: (texts, texts, numbers, usages, costs),
     lines.RunEnded: (texts, texts, texts, texts, texts),
 }  # fmt: skip
