@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--file", type=Path, default=Path(POLICY_FILE), metavar="FILE", help=f"default: {POLICY_FILE}"
     )
     explain.add_argument("--tier", choices=[tier.value for tier in Tier], required=True, help="who is asking")
-    explain.add_argument("tool", metavar="TOOL", help="view, ls, glob, grep, edit, write or bash")
+    explain.add_argument("tool", metavar="TOOL", help="view, ls, glob, grep, edit, write, patch or bash")
     explain.add_argument("arguments", metavar="JSON", help="the call's arguments, as a model would send them")
     explain.add_argument("--json", action="store_true", help="print the decision as JSON")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from bot.policy.globs import normalise
 from bot.policy.matching import covers_path, covers_shell
-from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, CommandRule, OpaqueRule, PathRule, Rule
+from bot.policy.rule import PATCH_TOOL, SHELL_TOOL, WRITING_TOOLS, CommandRule, OpaqueRule, PathRule, Rule
 from bot.policy.schema import Effect
 from bot.policy.shell import ShellCommand, parse_shell
 
+_HEADER = re.compile(r"^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*\S)", re.MULTILINE)
 _SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
 
 AnyRule = TypeVar("AnyRule", bound=Rule)
@@ -23,7 +25,16 @@ def call(
     """The strictest rule that covers the call, with the nearest allowed alternative; `None` where none is."""
     if tool == SHELL_TOOL:
         return _command(rules, arguments.get("command"))
+    if tool == PATCH_TOOL and "path" not in arguments:
+        judged = [_path(rules, tool, path, root) for path in patched_paths(arguments.get("patch"))]
+        return max(filter(None, judged), key=lambda one: one[0].effect.rank, default=None)
     return _path(rules, tool, arguments.get("path", "."), root)
+
+
+def patched_paths(patch: object) -> list[str]:
+    """The paths that a patch names. Only headers stand in the first column: every line of a body has a prefix. What
+    hides from this is asked about by the tool itself, file by file, before anything is written."""
+    return _HEADER.findall(patch) if isinstance(patch, str) else []
 
 
 def forbids_writing(rules: Iterable[Rule], path: str) -> PathRule | None:
@@ -39,10 +50,15 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
     if plain is None:
         return None
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
-    rule = _strictest([rule for rule in path_rules if tool in rule.tools and covers_path(rule, plain)])
+    rule = _strictest([rule for rule in path_rules if _is_for(rule, tool) and covers_path(rule, plain)])
     if rule is None:
         return None
     return rule, _nearest_path(rule, path_rules, tool, plain)
+
+
+def _is_for(rule: PathRule, tool: str) -> bool:
+    """A patch can do what edit and write do, so what is said of either is said of it."""
+    return tool in rule.tools or (tool == PATCH_TOOL and bool(rule.tools & WRITING_TOOLS))
 
 
 def _command(rules: Iterable[Rule], command: object) -> tuple[Rule, str] | None:

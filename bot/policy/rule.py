@@ -8,7 +8,8 @@ from bot.contracts.request import Tier
 from bot.policy.schema import Effect
 
 # The tools that take a path and change it, those that take one and only look, and the shell.
-WRITING_TOOLS = frozenset({"edit", "write"})
+PATCH_TOOL = "patch"
+WRITING_TOOLS = frozenset({"edit", "write", PATCH_TOOL})
 READING_TOOLS = frozenset({"view", "ls", "glob", "grep"})
 SHELL_TOOL = "bash"
 

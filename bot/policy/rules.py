@@ -4,7 +4,7 @@ rules:
   - effect: deny                  # allow, ask or deny
     paths: ["docs/generated/**"]  # or `commands`, or `opaque: true`
     except: ["docs/generated/README.md"]
-    tools: [edit, write]          # paths only; these two are the default
+    tools: [edit, write, patch]   # paths only; these three are the default
     tiers: [contributor]          # everybody by default
     reason: "make docs writes these"
     examples: ["docs/generated/api.md"]

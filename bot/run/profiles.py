@@ -14,7 +14,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.request import Request, Tier, Verb
 
 READING = ("view", "ls", "glob", "grep")
-WRITING = ("edit", "write")
+WRITING = ("edit", "write", "patch")
 SHELL = "bash"
 
 DESCRIBE_CHANGE = "describe_change"

@@ -50,7 +50,7 @@ from bot.run.tools import Gatekeeper
 from bot.sandbox.choose import Setting, choose
 from bot.workshop.client.workshop import Answer, Workshop
 
-_EDITS = frozenset({"edit", "write"})
+_EDITS = frozenset({"edit", "write", "patch"})
 _COMMAND = "bash"
 _APPLY_LIMIT = 120
 
@@ -183,7 +183,7 @@ def _handler(tool: str, tape: Tape, workshop: Workshop, rerun: bool) -> Handler:
             again = workshop.call(tool, arguments, cancel)
             if difference := edit_difference(call, again):
                 raise ReplayError(difference)
-        elif tool == _COMMAND and rerun:
+        elif tool == _COMMAND and rerun and not arguments.get("background"):
             return workshop.call(tool, arguments, cancel)
         _put_in_place(call, workshop, cancel)
         return call.outcome

@@ -16,7 +16,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.policy.decide import Decision, decide
 from bot.policy.schema import Effect, Policy
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
-from bot.run.profiles import SHELL, WRITING, Profile
+from bot.run.profiles import SHELL_TOOLS, WRITING, Profile
 from bot.run.results import ResultTool
 from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.workshop import Answer, Question
@@ -51,13 +51,19 @@ class Gatekeeper:
         return Permission(allow=False, rule=decision.rule, reason=self._denied(tool, subject, decision))
 
     def answer(self, question: Question) -> Answer:
-        """The path is the resolved one here: a link cannot lead a write past a rule."""
-        self._write(lines.Question(question.tool, question.path, question.action, question.diff))
-        decision = self._decide(question.tool, {"path": question.path}, writes=True)
-        reason = "" if decision.allowed else self._denied(question.tool, question.path, decision)
-        self._write(
-            lines.Permitted(question.tool, decision.allowed, decision.rule, reason, path=question.path)
-        )
+        """The strictest decision on any of the paths is the one on all of them. They are the resolved ones here: a
+        link cannot lead a write past a rule."""
+        first, action = question.files[0]
+        rest = question.files[1:]
+        self._write(lines.Question(question.tool, first, action, question.diff, rest))
+        judged = [
+            (path, self._decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
+        ]
+        path, decision = max(judged, key=lambda one: one[1].effect.rank)
+        reason = "" if decision.allowed else self._denied(question.tool, path, decision)
+        if reason and rest:
+            reason = f"{path}: {reason} Nothing was written, of no file."
+        self._write(lines.Permitted(question.tool, decision.allowed, decision.rule, reason, path=path))
         return Answer(decision.allowed, reason)
 
     def _decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
@@ -77,7 +83,7 @@ def _masked(profile: Profile, tool: str, *, writes: bool) -> str:
     """
     if profile.read_only and (writes or tool in WRITING):
         return "it changes nothing"
-    if tool == SHELL and profile.unrun:
+    if tool in SHELL_TOOLS and profile.unrun:
         return profile.unrun
     if tool not in profile.offered:
         return f"it is not given {tool}"
@@ -110,10 +116,8 @@ class RunToolbox(Toolbox):
 
     def _through(self, workshop: AgentWorkshop, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-            # Edits report their own hashes; only a command can change files without saying so.
-            place = self._place if tool == SHELL else None
             denials = len(gatekeeper.denials)
-            outcome = workshop.call(tool, arguments, cancel, place=place)
+            outcome = workshop.call(tool, arguments, cancel, place=self._place)
             if len(gatekeeper.denials) == denials:
                 return outcome
             # The host's question was answered with no: the loop counts that like a denied call.

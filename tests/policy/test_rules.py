@@ -61,7 +61,7 @@ PROBLEMS = {
     "{effect: deny, paths: ['*.{a,b}']}": "2:28: braces are not expanded; write one glob for each",
     "{effect: deny, paths: [a], tools: []}": "2:39: no tool is named, so this rule can never match",
     "{effect: deny, paths: [a], tools: [bash]}": (
-        "2:40: `bash` is not one of edit, glob, grep, ls, view, write; the nearest is `ls`"
+        "2:40: `bash` is not one of edit, glob, grep, ls, patch, view, write; the nearest is `patch`"
     ),
     "{effect: deny, paths: [a], tiers: []}": "2:39: no tier is named, so this rule can never match",
     "{effect: deny, paths: [a], tiers: [owner]}": (

@@ -99,7 +99,13 @@ CALLS = {
     "a spill file above": ("result(metadata={'spill': hello['spill'] + '/../../x'})", "spill file outside"),
     "a frame of 4 GiB": ("os.write(1, b'\\xff' * 4); time.sleep(60)", "over the limit"),
     "a question about another call": ("ask(id=99)", "belongs to no call"),
-    "a question about an unknown action": ("ask(action='destroy')", "an action that does not exist"),
+    "a question about an unknown action": (
+        "ask(files=[{'path': 'a', 'action': 'destroy'}])",
+        "an action that does not exist",
+    ),
+    "a question about no file": ("ask(files=[])", "about no file"),
+    "a question about too many files": ("ask(files=[{}] * 10001)", "files without end"),
+    "a question about what is no file": ("ask(files=['a'])", "is not an object"),
     "questions without end": ("[ (ask(), receive()) for _ in range(2000) ]", "it asks without end"),
     "changes that are not due": ("changes([])", "'changes' where 'result' was due"),
 }
@@ -110,7 +116,8 @@ call = receive()
 def result(**more):
     send({"type": "result", "id": call["id"], "content": "", "is_error": False, "metadata": {}} | more)
 def ask(**more):
-    send({"type": "ask", "id": call["id"], "tool": "edit", "path": "a", "action": "change", "diff": ""} | more)
+    files = [{"path": "a", "action": "change"}]
+    send({"type": "ask", "id": call["id"], "tool": "edit", "files": files, "diff": ""} | more)
 def changes(files, **more):
     send({"type": "changes", "id": call["id"], "files": files, "done": True, "note": ""} | more)
 def changed(**more):
@@ -281,7 +288,7 @@ def test_a_question_reaches_the_supervisor_and_its_no_reaches_the_model(bench: B
     outcome = bench.start(ask=refuse).call("write", {"path": "new.txt", "content": "x\n"}, CancelToken())
     assert outcome.is_error
     assert "not this file" in outcome.content
-    assert (asked[0].tool, asked[0].path, asked[0].action) == ("write", "new.txt", "create")
+    assert (asked[0].tool, asked[0].files) == ("write", (("new.txt", "create"),))
     assert "+x" in asked[0].diff
     assert not (bench.tree / "new.txt").exists()
 

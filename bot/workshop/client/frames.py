@@ -17,6 +17,7 @@ from bot.contracts.tools import FileChange, ToolOutcome
 from bot.contracts.wire import WireError
 
 _DEPTH = 12
+_MOST_FILES = 10_000
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _Frame = Mapping[str, Any]
 
@@ -33,11 +34,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A tool asks whether it may write. `action` is "create" or "change"; the diff is the host's claim."""
+    """A tool asks whether it may make all of these changes. `files` are pairs of a path and an action ("create",
+    "change" or "delete"); they and the diff are the host's claim."""
 
     tool: str
-    path: str
-    action: str
+    files: tuple[tuple[str, str], ...]
     diff: str
 
 
@@ -60,11 +61,21 @@ def facts(frame: _Frame) -> Facts:
 
 
 def question(frame: _Frame, identity: int) -> Question:
-    _shape(frame, "ask", {"id": int, "tool": str, "path": str, "action": str, "diff": str})
+    _shape(frame, "ask", {"id": int, "tool": str, "files": list, "diff": str})
     _about(frame, identity)
-    if frame["action"] not in ("create", "change"):
+    if not 0 < len(frame["files"]) <= _MOST_FILES:
+        raise WireError("it asked about no file, or about files without end")
+    files = tuple(map(_asked, frame["files"]))
+    return Question(plain(frame["tool"]), files, plain(frame["diff"]))
+
+
+def _asked(file: Any) -> tuple[str, str]:
+    if not isinstance(file, dict):
+        raise WireError("a file it asked about is not an object")
+    _fields(file, {"path": str, "action": str})
+    if file["action"] not in ("create", "change", "delete"):
         raise WireError("it asked about an action that does not exist")
-    return Question(*(plain(frame[name]) for name in ("tool", "path", "action", "diff")))
+    return plain(file["path"]), file["action"]
 
 
 def outcome(frame: _Frame, identity: int) -> ToolOutcome:

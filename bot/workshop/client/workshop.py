@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
@@ -83,20 +83,24 @@ class Workshop:
         assume_read: bool = False,
         allowed: Sequence[str] = (),
         bring: Sequence[Path] = (),
+        skills: Path | None = None,
+        history: Path | None = None,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
-        `folder` is this workshop's own, outside the tree: `tmp` and `spill` are made in it. `mount` is where
+        `folder` is this workshop's own, outside the tree: `tmp` and `spill` are made in it, and `history` unless the
+        workshop goes on with the file history of another one. `mount` is where
         the tree is seen inside (its own path when left out). `environment` is where PATH, locale and the
         variables in `allowed` are taken from; nothing else of it gets in. `bring` are further folders to show
-        read-only.
+        read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`.
         Raises `NoSandboxError` when there is no wall, `WorkshopError` when the host does not come up.
         """
-        plan = _plan(confinement, tree, folder, mount, environment, allowed, bring)
+        folders = _folders(folder, history)
+        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills)
         process = HostProcess(plan.argv, plan.own_environment, confined=confinement.confines)
         channel = Channel(*process.pipes)
         try:
-            with canaries.planted(plan.folder / "canaries") as planted:
+            with canaries.planted(folders.own / "canaries") as planted:
                 hello = {**plan.hello, "canaries": planted.message(), "assume_read": assume_read}
                 facts = _shake_hands(channel, hello)
             process.hold_inside()
@@ -111,7 +115,7 @@ class Workshop:
         except BaseException:
             _end(process, channel)
             raise
-        return cls(process, channel, facts, ask, plan.spill)
+        return cls(process, channel, facts, ask, folders.spill)
 
     def call(self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkshopError`."""
@@ -252,40 +256,61 @@ class _Plan:
     argv: list[str]
     own_environment: dict[str, str]
     hello: dict[str, Any]
-    folder: Path
+
+
+class _Folders(NamedTuple):
+    own: Path
+    tmp: Path
     spill: Path
+    history: Path
+
+
+def _folders(own: Path, history: Path | None) -> _Folders:
+    own = own.resolve(strict=True)
+    folders = _Folders(own, own / "tmp", own / "spill", history.resolve() if history else own / "history")
+    for made in (folders.tmp, folders.spill, folders.history, folders.tmp / "home"):
+        made.mkdir(mode=0o700, exist_ok=True)
+    return folders
 
 
 def _plan(
     confinement: Confinement,
     tree: Path,
-    folder: Path,
+    folders: _Folders,
     mount: str | None,
     source: Mapping[str, str],
     allowed: Sequence[str],
     bring: Sequence[Path],
+    skills: Path | None,
 ) -> _Plan:
-    tree, folder = tree.resolve(strict=True), folder.resolve(strict=True)
-    tmp, spill = folder / "tmp", folder / "spill"
-    for made in (tmp, spill, tmp / "home"):
-        made.mkdir(mode=0o700, exist_ok=True)
+    tree, tmp = tree.resolve(strict=True), folders.tmp
     variables, tools = environment.build(source, tmp / "home", tmp, allowed)
     own: dict[str, str] = {}
     if not confinement.confines:
         own = {MARK: os.urandom(16).hex()}
         variables |= own
-    mounts = Mounts(
-        tree, mount or str(tree), (tmp, spill), tuple(bring), tools.folders, layout.host_program()
-    )
+    program = layout.host_program()
+    readable: list[str] = []
+    if skills is not None:
+        readable.append(skills_place(confinement, skills))
+        program = (*program, (skills, readable[0]))
+    mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), tools.folders, program)
     hello = {
         "type": "hello",
         "root": confinement.root(mounts),
         "tmp": str(tmp),
-        "spill": str(spill),
+        "spill": str(folders.spill),
+        "history": str(folders.history),
+        "readable": readable,
         "environment": variables,
     }
     host = layout.host_command(confined=confinement.confines)
-    return _Plan(confinement.command(host, mounts), own, hello, folder, spill)
+    return _Plan(confinement.command(host, mounts), own, hello)
+
+
+def skills_place(confinement: Confinement, folder: Path) -> str:
+    """Where a folder of skills is for those inside: in every run the same where there is a wall."""
+    return layout.SKILLS if confinement.confines else str(folder)
 
 
 def _shake_hands(channel: Channel, hello: Mapping[str, Any]) -> Facts:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.workshop.host.cancellation import Cancellation
+from bot.workshop.host.history import History
 from bot.workshop.host.known_files import KnownFiles
+from bot.workshop.host.transaction import FileSystem
+from bot.workshop.host.writing import Disk
 
 if TYPE_CHECKING:
     from bot.workshop.host.records import Records
@@ -27,15 +30,25 @@ class Answer:
     reason: str = ""
 
 
-Ask = Callable[[str, str, str, str], Answer]
-"""`ask(tool, path, action, diff)`: `path` relative to the root, `action` is "create" or "change"."""
+Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
+"""`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root
+and an action: "create", "change" or "delete"."""
+
+Diagnose = Callable[[Sequence[Path]], str]
+"""What the language servers have to say of files that were just changed; empty for nothing."""
+
+
+def _no_diagnostics(paths: Sequence[Path]) -> str:
+    return ""
 
 
 @dataclass(slots=True)
 class Context:
-    """`root` is the work tree, `tmp` and `spill` are folders outside it that the workshop may write.
+    """`root` is the work tree, `tmp`, `spill` and the folder of `history` lie outside it and may be written.
 
+    `readable` are folders of others that may be read, and no more: the skills.
     `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
+    `failed` counts, by path, the tries to change a file that failed since the last that did not.
     """
 
     root: Path
@@ -44,10 +57,15 @@ class Context:
     environment: Mapping[str, str]
     ask: Ask
     records: Records
+    history: History
     assume_read: bool = False
+    readable: tuple[Path, ...] = ()
     seq: int = 0
     cwd: Path | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)
+    disk: FileSystem = field(default_factory=Disk)
+    diagnose: Diagnose = _no_diagnostics
+    failed: dict[Path, int] = field(default_factory=dict)
     files: KnownFiles = field(init=False)
 
     def __post_init__(self) -> None:

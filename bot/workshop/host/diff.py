@@ -4,14 +4,15 @@ begin with a plus or a minus."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONTEXT = 3
 
 # difflib takes seconds on a middle this large; there the change is shown as one block.
 _COMPARED = 20_000
-# The diff travels in a question and in the result's metadata; a frame holds 16 MiB of escaped JSON.
-_SHOWN = 1024 * 1024
+SHOWN = 1024 * 1024
+"""Characters of the diffs of one call: they travel in a question and in metadata, and a frame holds 16 MiB of escaped
+JSON."""
 
 Block = tuple[int, int, int, int]
 """A change: old lines [a, b) became new lines [c, d), counted from 0."""
@@ -26,17 +27,27 @@ class Diff:
     removals: int
     blocks: tuple[Block, ...]
 
+    def cut(self, room: int) -> Diff:
+        """The same with at most so many characters of text, and a word on those left out."""
+        if len(self.text) <= room:
+            return self
+        return replace(self, text=f"{self.text[:room]}\n[{len(self.text) - room} more characters]\n")
 
-def compare(old: str, new: str, path: str, *, created: bool = False) -> Diff:
-    """The difference between two versions of the file `path`."""
+
+def compare(
+    old: str, new: str, path: str, *, created: bool = False, deleted: bool = False, source: str = ""
+) -> Diff:
+    """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
     old_lines, new_lines = _lines(old), _lines(new)
     blocks = tuple(_blocks(old_lines, new_lines))
     additions = sum(d - c for _, _, c, d in blocks)
     removals = sum(b - a for a, b, _, _ in blocks)
-    text = "".join(_render(old_lines, new_lines, blocks, path, created)) if blocks or created else ""
-    if len(text) > _SHOWN:
-        text = text[:_SHOWN] + f"\n[{len(text) - _SHOWN} more characters]\n"
-    return Diff(text, additions, removals, blocks)
+    text = f"rename from {source}\nrename to {path}\n" if source else ""
+    if blocks or created or deleted:
+        before = "/dev/null" if created else f"a/{source or path}"
+        after = "/dev/null" if deleted else f"b/{path}"
+        text += f"--- {before}\n+++ {after}\n" + "".join(_render(old_lines, new_lines, blocks))
+    return Diff(text, additions, removals, blocks).cut(SHOWN)
 
 
 def _lines(text: str) -> list[str]:
@@ -65,11 +76,7 @@ def _blocks(old: list[str], new: list[str]) -> Iterator[Block]:
             yield top + a, top + b, top + c, top + d
 
 
-def _render(
-    old: list[str], new: list[str], blocks: tuple[Block, ...], path: str, created: bool
-) -> Iterator[str]:
-    yield "--- /dev/null\n" if created else f"--- a/{path}\n"
-    yield f"+++ b/{path}\n"
+def _render(old: list[str], new: list[str], blocks: tuple[Block, ...]) -> Iterator[str]:
     for hunk in _hunks(blocks):
         before, after = min(CONTEXT, hunk[0][0]), min(CONTEXT, len(old) - hunk[-1][1])
         a, b = hunk[0][0] - before, hunk[-1][1] + after

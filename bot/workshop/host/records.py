@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.workshop.host.diff import Block
 from bot.workshop.host.text import count_lines, split_lines
 
 # Over this many characters no line hashes are kept; a change elsewhere then costs a whole new view.
@@ -68,11 +70,24 @@ class Records:
         kept = _carry(old, lines) if old is not None else ()
         self._records[path] = Record(sha256, total, _merge((*kept, *ranges)), lines)
 
-    def wrote(self, path: Path, sha256: str, text: str, changed: Range) -> None:
-        """Note the model's own write; `changed` are the lines it wrote. A file known in full stays so."""
-        old = self._records.get(path)
-        whole = old is not None and old.complete
-        self.show(path, sha256, text, ((1, count_lines(text)),) if whole else (changed,))
+    def wrote(
+        self, path: Path, sha256: str, text: str, blocks: Sequence[Block], *, known: Path | None = None
+    ) -> None:
+        """Note the model's own write: what was shown of the file before (of `known`, where it had another name) stays
+        shown, and the lines it wrote are. A file known in full stays so."""
+        old = self._records.get(known or path)
+        total = count_lines(text)
+        if old is not None and old.complete:
+            ranges: tuple[Range, ...] = ((1, total),)
+        else:
+            ranges = _merge(
+                (*_moved(old, blocks, total), *((first + 1, last) for _, _, first, last in blocks))
+            )
+        self._records[path] = Record(sha256, total, ranges, _hashes(text))
+
+    def forget(self, path: Path) -> None:
+        """The file is gone."""
+        self._records.pop(path, None)
 
 
 def changed_lines(record: Record, text: str) -> Range | None:
@@ -108,6 +123,17 @@ def _carry(old: Record, lines: array[int] | None) -> tuple[Range, ...]:
         kept.append((low, min(high, top)))
         kept.append((max(low, len(old.lines) - end + 1) + moved, high + moved))
     return tuple(kept)
+
+
+def _moved(old: Record | None, blocks: Sequence[Block], total: int) -> Iterator[Range]:
+    """The shown lines that no block changed, where they are now."""
+    if old is None:
+        return
+    at, here = 0, 0
+    for first, last, _, new_last in (*blocks, (old.total, old.total, total, total)):
+        for low, high in old.ranges:
+            yield max(low, at + 1) + here - at, min(high, first) + here - at
+        at, here = last, new_last
 
 
 def _merge(ranges: tuple[Range, ...]) -> tuple[Range, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import specs
 from bot.workshop.host.context import Context
-from bot.workshop.host.tools import bash, edit, glob, grep, ls, try_suggestion, view, write
+from bot.workshop.host.tools import bash, edit, glob, grep, ls, patch, restore, try_suggestion, view, write
 
 Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
 
@@ -20,7 +20,9 @@ RUN: Mapping[str, Run] = {
     specs.GREP.name: grep.run,
     specs.EDIT.name: edit.run,
     specs.WRITE.name: write.run,
+    specs.PATCH.name: patch.run,
     specs.BASH.name: bash.run,
-    # The supervisor's own question: no description of it is shown to a model.
+    # The supervisor's own: no description of them is shown to a model.
+    "restore": restore.run,
     "try_suggestion": try_suggestion.run,
 }

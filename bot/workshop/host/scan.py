@@ -88,12 +88,15 @@ class Scanner:
             yield batch
 
     def note(self, metadata: Mapping[str, Any]) -> None:
-        """A tool changed the file that its result's metadata names: known from now on."""
-        path, digest = metadata.get("path"), metadata.get("after_hash")
-        if not isinstance(path, str) or not isinstance(digest, str):
-            return
-        if (stamp := _stamp(self._root, path)) is not None:
-            self._known[path] = _Known(stamp, digest, racy=True)
+        """A tool changed the files that its result's metadata names: known from now on."""
+        for file in metadata.get("files", [metadata]):
+            path, digest = file.get("path"), file.get("after_hash")
+            if not isinstance(path, str) or "after_hash" not in file:
+                continue
+            if digest is None:
+                self._known.pop(path, None)
+            elif (stamp := _stamp(self._root, path)) is not None:
+                self._known[path] = _Known(stamp, digest, racy=True)
 
     def _is_gone(self, path: str) -> bool:
         try:

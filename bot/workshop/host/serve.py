@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bot.contracts import wire
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import shell
 from bot.workshop.host.context import Answer, Context, ToolFailure
+from bot.workshop.host.history import History
 from bot.workshop.host.records import Records
 from bot.workshop.host.registry import RUN
 from bot.workshop.host.scan import Scanner
@@ -46,6 +47,7 @@ class Server:
             environment=hello["environment"],
             ask=self._ask,
             records=Records(),
+            history=History(Path(hello["history"])),
             assume_read=hello["assume_read"],
         )
         self._scanner = Scanner(self._context)
@@ -135,13 +137,12 @@ class Server:
         done = {"type": "changes", "id": message["id"], "files": [], "done": True, "note": note}
         wire.send(self._outgoing, done)
 
-    def _ask(self, tool: str, path: str, action: str, diff: str) -> Answer:
+    def _ask(self, tool: str, files: Sequence[tuple[str, str]], diff: str) -> Answer:
         question = {
             "type": "ask",
             "id": self._running,
             "tool": tool,
-            "path": path,
-            "action": action,
+            "files": [{"path": path, "action": action} for path, action in files],
             "diff": diff,
         }
         wire.send(self._outgoing, question)

@@ -125,6 +125,23 @@ WRITE = ToolSpec(
     writes=True,
 )
 
+PATCH = ToolSpec(
+    name="patch",
+    description=(
+        "Change several files at once, wholly or not at all:\n*** Begin Patch\n*** Update File: path\n"
+        "@@ a line above the place\n context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n"
+        "*** End Patch\nEach line of an update begins with a space (kept), - or +. Give enough context to be found "
+        "once; @@ lines narrow it. `*** Move to: path` may follow Update File. View the files first."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {"patch": {"type": "string"}},
+        "required": ["patch"],
+        "additionalProperties": False,
+    },
+    writes=True,
+)
+
 BASH = ToolSpec(
     name="bash",
     description=(
@@ -151,5 +168,5 @@ BASH = ToolSpec(
     writes=True,
 )
 
-SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, BASH)
+SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH)
 """In the fixed order in which the model sees them."""

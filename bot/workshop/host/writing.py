@@ -1,6 +1,7 @@
-"""Bytes onto the disk so that a reader, a crash or a full disk never meets half a file.
+"""Bytes onto the disk so that a reader, a crash or a full disk never meets half a file: the steps of `transaction`.
 
-Every function leaves the old file as it was when it raises `OSError`.
+New bytes go into a file beside the old one, which a rename puts in its place. Nothing here is fsynced: a run's work
+tree need not outlive the machine, its journal does.
 """
 
 from __future__ import annotations
@@ -8,42 +9,126 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from bot.workshop.host.transaction import Prepared, Step
 
-def create(path: Path, data: bytes) -> None:
-    """Make a new file, and its folders. Raises `FileExistsError` when something is there."""
-    with _parents(path.parent), _temporary(path.parent) as (fd, temporary):
-        _write(fd, data)
+
+class Disk:
+    """The real file system."""
+
+    def prepare(self, step: Step) -> Prepared:
+        if step.before is None:
+            assert step.after is not None
+            return _Created(step.path, step.after, step.mode)
+        status = os.lstat(step.path)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileNotFoundError(2, "no regular file any more", str(step.path))
+        if step.after is None:
+            return _Removed(step.path)
+        if status.st_nlink > 1:
+            return _Overwritten(step.path, step.before, step.after)
         try:
-            os.link(temporary, path)
+            return _Replaced(step.path, step.before, step.after, status)
+        except _OthersFileError:
+            return _Overwritten(step.path, step.before, step.after)
+
+
+class _OthersFileError(Exception):
+    """A renamed copy would take the file from its owner."""
+
+
+class _Created:
+    """A new file and its folders. `put` raises `FileExistsError` when something is there."""
+
+    def __init__(self, path: Path, data: bytes, mode: int | None) -> None:
+        self._path = path
+        self._folders = _make_folders(path.parent)
+        self._temporary = ""
+        try:
+            self._temporary = _temporary(path.parent, data, mode)
+        except BaseException:
+            self.done()
+            raise
+
+    def put(self) -> None:
+        try:
+            os.link(self._temporary, self._path)
         except FileExistsError:
             raise
         except OSError:
             # A file system without hard links: the check and the rename are then two steps.
-            if os.path.lexists(path):
-                raise FileExistsError(str(path)) from None
-            os.replace(temporary, path)
+            if os.path.lexists(self._path):
+                raise FileExistsError(17, "it is there already", str(self._path)) from None
+            os.replace(self._temporary, self._path)
+
+    def undo(self) -> None:
+        os.unlink(self._path)
+
+    def done(self) -> None:
+        _unlink(self._temporary)
+        for folder in reversed(self._folders):
+            with contextlib.suppress(OSError):  # not empty: what was put is in it, or somebody else's
+                folder.rmdir()
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Give an existing regular file new bytes; it keeps its mode, owner and other names (hard links)."""
-    status = os.lstat(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise FileNotFoundError(2, "no regular file any more", str(path))
-    if status.st_nlink > 1:
-        _overwrite(path, data)
-        return
-    with _temporary(path.parent) as (fd, temporary):
-        made = os.fstat(fd)
-        if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
-            _overwrite(path, data)  # a renamed copy would take the file from its owner
-            return
-        _write(fd, data)
-        os.fchmod(fd, stat.S_IMODE(status.st_mode))
-        os.replace(temporary, path)
+class _Replaced:
+    """An existing file with new bytes; it keeps its mode."""
+
+    def __init__(self, path: Path, before: bytes, after: bytes, status: os.stat_result) -> None:
+        self._path, self._before, self._status = path, before, status
+        self._temporary = self._beside(after)
+
+    def put(self) -> None:
+        os.replace(self._temporary, self._path)
+
+    def undo(self) -> None:
+        self._temporary = self._beside(self._before)
+        os.replace(self._temporary, self._path)
+
+    def done(self) -> None:
+        _unlink(self._temporary)
+
+    def _beside(self, data: bytes) -> str:
+        name = _temporary(self._path.parent, data, stat.S_IMODE(self._status.st_mode))
+        made = os.lstat(name)
+        if (made.st_uid, made.st_gid) != (self._status.st_uid, self._status.st_gid):
+            _unlink(name)
+            raise _OthersFileError
+        return name
+
+
+class _Overwritten:
+    """A file that has other names (hard links) or another owner, written in place so that it keeps them."""
+
+    def __init__(self, path: Path, before: bytes, after: bytes) -> None:
+        self._path, self._before, self._after = path, before, after
+
+    def put(self) -> None:
+        _overwrite(self._path, self._after)
+
+    def undo(self) -> None:
+        _overwrite(self._path, self._before)
+
+    def done(self) -> None:
+        """Nothing lies beside it."""
+
+
+class _Removed:
+    """A deletion: set aside under another name in its folder, gone once everything else is done."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._aside = _name_in(path.parent)
+
+    def put(self) -> None:
+        os.rename(self._path, self._aside)
+
+    def undo(self) -> None:
+        os.rename(self._aside, self._path)
+
+    def done(self) -> None:
+        _unlink(self._aside)
 
 
 def _overwrite(path: Path, data: bytes) -> None:
@@ -73,31 +158,48 @@ def _write(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-@contextmanager
-def _temporary(folder: Path) -> Iterator[tuple[int, str]]:
-    """A new empty file in `folder`, with the mode a new file gets there; gone afterwards unless renamed."""
-    name = str(folder / f".slash-agent-{os.urandom(8).hex()}.tmp")
+def _temporary(folder: Path, data: bytes, mode: int | None) -> str:
+    """A new file in `folder` with these bytes; its name. Without a `mode` it gets the one a new file gets there."""
+    name = _name_in(folder)
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
-        yield fd, name
+        _write(fd, data)
+        if mode is not None:
+            os.fchmod(fd, mode)
+    except BaseException:
+        _unlink(name)
+        raise
     finally:
         os.close(fd)
+    return name
+
+
+def _name_in(folder: Path) -> str:
+    return f"{folder}/.slash-agent-{os.urandom(8).hex()}.tmp"
+
+
+def _unlink(name: str) -> None:
+    if name:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
 
 
-@contextmanager
-def _parents(folder: Path) -> Iterator[None]:
-    """Make the folders that are missing; take them away again when what follows fails."""
+def _make_folders(folder: Path) -> list[Path]:
+    """Make the folders that are missing, all or none; which they were, from the top."""
+    missing: list[Path] = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = folder.parent
     made: list[Path] = []
     try:
-        for parent in reversed((folder, *folder.parents)):
-            if not parent.exists():
-                parent.mkdir()
-                made.append(parent)
-        yield
+        for parent in reversed(missing):
+            if os.path.lexists(parent):
+                raise NotADirectoryError(20, os.strerror(20), str(parent))
+            parent.mkdir()
+            made.append(parent)
     except BaseException:
         for parent in reversed(made):
-            with contextlib.suppress(OSError):  # not empty: somebody else uses it by now
+            with contextlib.suppress(OSError):
                 parent.rmdir()
         raise
+    return made

@@ -14,6 +14,7 @@ import pytest
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import registry
 from bot.workshop.host.context import Answer, Context, ToolFailure
+from bot.workshop.host.history import History
 from bot.workshop.host.records import Records
 
 _PATH = os.environ["PATH"]
@@ -24,7 +25,7 @@ class Bench:
     """`ask` may be replaced; `questions` are those that were asked."""
 
     context: Context
-    questions: list[tuple[str, str, str, str]] = field(default_factory=list)
+    questions: list[tuple[str, list[tuple[str, str]], str]] = field(default_factory=list)
     answer: Callable[[], Answer] = lambda: Answer(True)
 
     @property
@@ -76,7 +77,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    for name in ("tree", "tmp", "spill"):
+    for name in ("tree", "tmp", "spill", "history"):
         (tmp_path / name).mkdir()
     made = Bench(
         Context(
@@ -86,6 +87,7 @@ def bench(tmp_path: Path) -> Bench:
             environment={},
             ask=lambda *question: made.questions.append(question) or made.answer(),
             records=Records(),
+            history=History(tmp_path / "history"),
         )
     )
     return made

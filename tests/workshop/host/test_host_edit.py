@@ -288,7 +288,7 @@ def test_a_link_inside_is_written_through(bench: Bench) -> None:
     assert target.read_text() == "two\n"
     assert (bench.root / "link.txt").is_symlink()
     assert outcome.metadata["path"] == "real/a.txt"
-    assert bench.questions[0][1] == "real/a.txt"
+    assert bench.questions[0][1] == [("real/a.txt", "change")]
 
 
 def test_a_link_that_leads_out_is_refused(bench: Bench, tmp_path: Path) -> None:
@@ -310,8 +310,8 @@ def test_a_dangling_link_inside_creates_its_target(bench: Bench) -> None:
 def test_the_question_carries_path_action_and_diff(bench: Bench) -> None:
     viewed(bench, "a.txt", "one\n")
     bench.call("edit", path="a.txt", old="one", new="two")
-    tool, path, action, diff = bench.questions[0]
-    assert (tool, path, action) == ("edit", "a.txt", "change")
+    tool, files, diff = bench.questions[0]
+    assert (tool, files) == ("edit", [("a.txt", "change")])
     assert "-one\n+two\n" in diff
 
 

@@ -135,12 +135,14 @@ def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path) -> 
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from bot.workshop.host import writing
+from bot.workshop.host.transaction import Step, StepFailed, carry_out
+from bot.workshop.host.writing import Disk
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+path = Path(sys.argv[1])
 try:
-    writing.replace(Path(sys.argv[1]), b"x" * 10_000)
-except OSError as error:
-    print(error.errno)
+    carry_out([Step(path, path.read_bytes(), b"x" * 10_000)], Disk())
+except StepFailed as failed:
+    print(failed.error.errno)
 """
 
 

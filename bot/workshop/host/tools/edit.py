@@ -8,13 +8,15 @@ from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
-from bot.workshop.host.commit import Change, commit, require_shown, view_call
+from bot.workshop.host.attempts import counted
+from bot.workshop.host.commit import Change, commit
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import Loaded, load
 from bot.workshop.host.matching import Match, find, replace
 from bot.workshop.host.paths import relative, resolve
+from bot.workshop.host.shown import require_lines_shown, require_shown, view_call
 from bot.workshop.host.snippet import changed_part, excerpt
-from bot.workshop.host.text import Text, count_lines, split_lines, to_lf
+from bot.workshop.host.text import Text, split_lines, to_lf
 
 _LISTED = 20
 _EXPLAINED = 5
@@ -26,8 +28,15 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     new = given.text(arguments, "new")
     everywhere = given.flag(arguments, "replace_all")
     path = resolve(context, asked)
-    if not old:
-        return _fill(context, path, asked, new)
+    with counted(context, [path]) as note:
+        if not old:
+            return _fill(context, path, asked, new, note)
+        return _replace(context, path, asked, old, new, note, everywhere=everywhere)
+
+
+def _replace(
+    context: Context, path: Path, asked: str, old: str, new: str, note: str, *, everywhere: bool
+) -> ToolOutcome:
     file = load(context, path, asked)
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
@@ -43,13 +52,15 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
     after = Text(replaced.content, file.text.encoding)
     lines = (replaced.first_line, replaced.last_line)
-    metadata = commit(context, "edit", Change(path, file, after, lines))
+    done = commit(context, "edit", [Change(path, file, after)])
+    metadata = done.files[0]
     count = f", {replaced.count} occurrences" if everywhere else ""
-    head = f"Edited {file.name} (+{metadata['additions']} -{metadata['removals']}{count})."
-    return ToolOutcome(f"{head}\n{changed_part(to_lf(after.content), *lines)}", metadata=metadata)
+    head = f"Edited {file.name} (+{metadata['additions']} -{metadata['removals']}{count}). {note}".rstrip()
+    shown = changed_part(to_lf(after.content), *lines)
+    return ToolOutcome("\n".join(filter(None, [head, shown, done.said])), metadata=metadata)
 
 
-def _fill(context: Context, path: Path, asked: str, new: str) -> ToolOutcome:
+def _fill(context: Context, path: Path, asked: str, new: str, note: str) -> ToolOutcome:
     """Empty `old`: a new file, or content for one that is empty."""
     before = None
     if path.exists():
@@ -62,9 +73,11 @@ def _fill(context: Context, path: Path, asked: str, new: str) -> ToolOutcome:
         if not new:
             return _unchanged(before.name, "it is empty already")
     after = Text(new, before.text.encoding) if before else Text(new)
-    metadata = commit(context, "edit", Change(path, before, after, (1, count_lines(to_lf(new)))))
+    done = commit(context, "edit", [Change(path, before, after)])
+    metadata = done.files[0]
     verb = "Filled" if before else "Created"
-    return ToolOutcome(f"{verb} {relative(context, path)} (+{metadata['additions']} -0).", metadata=metadata)
+    head = f"{verb} {relative(context, path)} (+{metadata['additions']} -0). {note}".rstrip()
+    return ToolOutcome("\n".join(filter(None, [head, done.said])), metadata=metadata)
 
 
 def _unchanged(name: str, reason: str) -> ToolOutcome:
@@ -117,14 +130,5 @@ def _not_found(file: Loaded, old: str, new: str) -> ToolFailure:
 
 def _require_lines_shown(context: Context, file: Loaded, match: Match) -> None:
     """Of a file that was shown in part, only that part may change."""
-    record = context.records.get(file.path)
-    if context.assume_read or record is None or record.complete:
-        return
     for (start, end), first in zip(match.spans, match.lines(), strict=True):
-        last = first + file.lf.count("\n", start, end - 1)
-        if not record.covers(first, last):
-            where = f"Line {first}" if first == last else f"Lines {first}-{last}"
-            call = view_call(file.name, max(1, first - 3), last - first + 7)
-            raise ToolFailure(
-                f"{where} of {file.name} would change but were not viewed. Call {call}, then send this again."
-            )
+        require_lines_shown(context, file, first, first + file.lf.count("\n", start, end - 1))

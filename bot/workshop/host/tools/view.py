@@ -9,10 +9,10 @@ from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
-from bot.workshop.host.commit import view_call
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import LARGE, opened, read_all, sha256
 from bot.workshop.host.paths import failure, relative, resolve_readable
+from bot.workshop.host.shown import view_call
 from bot.workshop.host.specs import MAX_LINES
 from bot.workshop.host.text import SNIFF, NotTextError, Text, decode, is_binary, line_ends, sniff, to_lf
 from bot.workshop.host.window import Window, of_stream, of_text

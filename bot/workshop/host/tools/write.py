@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
-from bot.workshop.host.commit import Change, commit, require_shown, view_call
+from bot.workshop.host.attempts import counted
+from bot.workshop.host.commit import Change, commit
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import Loaded, load
 from bot.workshop.host.paths import relative, resolve, shown
-from bot.workshop.host.text import Text, count_lines, line_ends, to_lf
+from bot.workshop.host.shown import require_all_shown, require_shown
+from bot.workshop.host.text import Text, line_ends, to_lf
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -21,6 +24,11 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if asked.endswith("/"):
         raise ToolFailure(f"{shown(asked)} names a folder. Give a file in it; folders are made as needed.")
     path = resolve(context, asked)
+    with counted(context, [path]) as note:
+        return _write(context, path, asked, content, note)
+
+
+def _write(context: Context, path: Path, asked: str, content: str, note: str) -> ToolOutcome:
     name = relative(context, path)
     before = load(context, path, asked) if os.path.lexists(path) else None
     after = _like(before, content) if before else Text(content)
@@ -31,11 +39,12 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         )
     if before:
         require_shown(context, before)
-        _require_all_shown(context, before)
-    metadata = commit(context, "write", Change(path, before, after, (1, count_lines(to_lf(after.content)))))
+        require_all_shown(context, before)
+    done = commit(context, "write", [Change(path, before, after)])
+    metadata = done.files[0]
     verb = "Wrote" if before else "Created"
-    head = f"{verb} {name} (+{metadata['additions']} -{metadata['removals']})."
-    return ToolOutcome(head, metadata=metadata)
+    head = f"{verb} {name} (+{metadata['additions']} -{metadata['removals']}). {note}".rstrip()
+    return ToolOutcome("\n".join(filter(None, [head, done.said])), metadata=metadata)
 
 
 def _like(before: Loaded, content: str) -> Text:
@@ -46,13 +55,3 @@ def _like(before: Loaded, content: str) -> Text:
     if ending is not None:
         content = to_lf(content).replace("\n", ending)
     return Text(content, before.text.encoding)
-
-
-def _require_all_shown(context: Context, file: Loaded) -> None:
-    record = context.records.get(file.path)
-    if context.assume_read or record is None or record.complete:
-        return
-    raise ToolFailure(
-        f"Only part of {file.name} was viewed, and all of it would be replaced. Call "
-        f"{view_call(file.name, record.first_gap)} first, or change a part with edit."
-    )

@@ -1,0 +1,201 @@
+"""A patch's operations put together over the files as they are, in memory: what each file would become.
+
+Several operations on one file work on each other's results. Nothing here writes; every problem is collected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.workshop.host.commit import Change
+from bot.workshop.host.context import Context, ToolFailure
+from bot.workshop.host.files import Loaded, load
+from bot.workshop.host.patch.draft import Draft
+from bot.workshop.host.patch.errors import PatchError, Problem
+from bot.workshop.host.patch.grammar import Add, Delete, Operation, Section, Update
+from bot.workshop.host.patch.locate import THRESHOLD, Lines, Missed, Placed, place
+from bot.workshop.host.patch.missed import why
+from bot.workshop.host.paths import relative, resolve
+from bot.workshop.host.shown import require_lines_shown, require_shown
+from bot.workshop.host.text import Encoding, Text
+
+
+@dataclass(slots=True)
+class _File:
+    """One file of the overlay. `draft` is `None` where it is to be gone; `source` is the file it is moved from."""
+
+    path: Path
+    before: Loaded | None
+    draft: Draft | None
+    encoding: Encoding = field(default_factory=Encoding)
+    source: Loaded | None = None
+    gone_because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was the same."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+
+def plan(context: Context, operations: Sequence[Operation]) -> Planned:
+    """What the operations come to. Raises `PatchError` with everything that stands in their way."""
+    overlay = _Overlay(context)
+    for operation in operations:
+        overlay.take(operation)
+    return overlay.planned()
+
+
+class _Overlay:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._files: dict[Path, _File] = {}
+        self._problems: list[Problem] = []
+        self._notes: list[str] = []
+        self._scores: list[tuple[Section, str, int]] = []
+        self._fitting = 0
+
+    def take(self, operation: Operation) -> None:
+        try:
+            if isinstance(operation, Add):
+                self._add(operation)
+            elif isinstance(operation, Delete):
+                self._delete(operation)
+            else:
+                self._update(operation)
+        except ToolFailure as failure:
+            self._wrong(operation.line, operation.path, str(failure))
+
+    def planned(self) -> Planned:
+        if sum(score for _, _, score in self._scores) > THRESHOLD:
+            for section, path, score in self._scores:
+                self._wrong(
+                    section.line, path,
+                    f"this section fits only with score {score}, and a whole patch may have {THRESHOLD} at most. Copy "
+                    "its lines from a view as they are, with their white space",
+                )  # fmt: skip
+        changes = [] if self._problems else self._changes()
+        if not changes and not self._problems:
+            self._wrong(1, "", "The patch changes nothing: every file would be as it is")
+        if self._problems:
+            raise PatchError(sorted(self._problems, key=lambda problem: problem.line), self._fitting)
+        return Planned(tuple(changes), tuple(self._notes))
+
+    def _add(self, operation: Add) -> None:
+        path = self._resolved(operation.path)
+        known = self._files.get(path)
+        if known is not None:
+            state = known.gone_because or "is in this patch already"
+            raise ToolFailure(f"the file {state}, so it cannot be added. Use one Update File for it")
+        if os.path.lexists(path):
+            what = "a folder" if path.is_dir() else "there already"
+            raise ToolFailure(
+                f"{relative(self._context, path)} is {what}. Use Update File, or write to replace it"
+            )
+        self._files[path] = _File(path, None, Draft.new(operation.lines))
+
+    def _delete(self, operation: Delete) -> None:
+        file = self._existing(operation.path)
+        if file.before is None:
+            raise ToolFailure("the file is added or moved here by this patch, so it cannot be deleted in it")
+        file.draft, file.gone_because = None, "is deleted by this patch"
+
+    def _update(self, operation: Update) -> None:
+        file = self._existing(operation.path)
+        assert file.draft is not None
+        places = self._placed(file, file.draft, operation)
+        if places is not None:
+            file.draft.apply(places)
+        if operation.move_to is not None:
+            self._move(file, operation.move_to)
+
+    def _move(self, file: _File, target: str) -> None:
+        path = self._resolved(target)
+        if path in self._files or os.path.lexists(path):
+            raise ToolFailure(
+                f"the place to move to, {relative(self._context, path)}, is taken. Delete it first"
+            )
+        if file.before is None and file.source is None:
+            raise ToolFailure("the file is added by this patch: add it under its last name")
+        source = file.source or file.before
+        self._files[path] = _File(path, None, file.draft, file.encoding, source)
+        file.draft, file.source, file.gone_because = None, None, f"is moved to {target} by this patch"
+
+    def _placed(self, file: _File, draft: Draft, operation: Update) -> list[Placed] | None:
+        """Where the sections go; `None`, with a problem for each that has no place, when one has none."""
+        lines, cursor, missed = Lines(draft.lines), 0, 0
+        places: list[Placed] = []
+        for section in operation.sections:
+            found = place(lines, section, cursor)
+            if isinstance(found, Missed):
+                self._wrong(section.line, operation.path, why(found, section, draft.lines, cursor))
+                missed += 1
+                continue
+            cursor = found.end
+            try:
+                self._require_lines(file, found)
+            except ToolFailure as failure:
+                self._wrong(section.line, operation.path, str(failure))
+                missed += 1
+                continue
+            places.append(found)
+            if found.score:
+                self._scores.append((section, operation.path, found.score))
+            if found.note:
+                first, last = found.start + 1, max(found.start + 1, found.end)
+                self._notes.append(
+                    f"{operation.path}, lines {first}-{last}: the added lines were {found.note}."
+                )
+        self._fitting += len(places)
+        return places if not missed else None
+
+    def _require_lines(self, file: _File, placed: Placed) -> None:
+        """Of a file shown in part only that part may change. Another operation's result needs no such look."""
+        if file.before is not None and file.draft is not None and placed.end > placed.start:
+            require_lines_shown(self._context, file.before, placed.start + 1, placed.end)
+
+    def _existing(self, asked: str) -> _File:
+        """The file as the operations before left it, else as it is on disk: there, shown and not changed since."""
+        path = self._resolved(asked)
+        file = self._files.get(path)
+        if file is None:
+            if os.path.islink(os.path.join(self._context.root, asked)):
+                raise ToolFailure(f"it is a link. Name the file it leads to, {relative(self._context, path)}")
+            loaded = load(self._context, path, asked)
+            require_shown(self._context, loaded)
+            content = loaded.text.content
+            file = self._files[path] = _File(path, loaded, Draft.of(content), loaded.text.encoding)
+        if file.draft is None:
+            raise ToolFailure(f"the file {file.gone_because}")
+        return file
+
+    def _resolved(self, asked: str) -> Path:
+        if asked.endswith("/"):
+            raise ToolFailure("this names a folder. Name a file")
+        return resolve(self._context, asked)
+
+    def _changes(self) -> list[Change]:
+        changes: list[Change] = []
+        for file in self._files.values():
+            if file.draft is None:
+                if not self._moved_on(file):
+                    changes.append(Change(file.path, file.before, None))
+                continue
+            after = Text(file.draft.content, file.encoding)
+            if file.before is not None and after.content == file.before.text.content:
+                self._notes.append(f"{file.before.name} is as it was.")
+                continue
+            changes.append(Change(file.path, file.before, after, source=file.source))
+        return changes
+
+    def _moved_on(self, file: _File) -> bool:
+        """Whether the file is no deletion of its own: it is a move's source, or only a stop of one."""
+        return file.before is None or any(other.source is file.before for other in self._files.values())
+
+    def _wrong(self, line: int, path: str, message: str) -> None:
+        self._problems.append(Problem(line, path, message))

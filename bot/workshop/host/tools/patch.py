@@ -1,0 +1,99 @@
+"""`patch`: several files added, changed, moved and deleted in one call, wholly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import arguments as given
+from bot.workshop.host.attempts import counted
+from bot.workshop.host.commit import Change, commit
+from bot.workshop.host.context import Context, ToolFailure
+from bot.workshop.host.diff import Block, compare
+from bot.workshop.host.patch.grammar import Operation, Update, parse
+from bot.workshop.host.patch.overlay import plan
+from bot.workshop.host.paths import resolve
+from bot.workshop.host.snippet import AROUND, excerpt
+from bot.workshop.host.text import split_lines, to_lf
+
+_SHOWN_PLACES = 10
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    operations = parse(given.text(arguments, "patch"))
+    with counted(context, list(_paths(operations, context))) as note:
+        planned = plan(context, operations)
+        done = commit(context, "patch", planned.changes)
+    additions = sum(file["additions"] for file in done.files)
+    removals = sum(file["removals"] for file in done.files)
+    head = f"Patched {_count(done.files)} (+{additions} -{removals})."
+    lines = [f"{head} {note}".rstrip(), *map(_line, _told(done.files)), *planned.notes]
+    lines += _places(done.files, planned.changes)
+    metadata = {"additions": additions, "removals": removals, "files": list(done.files)}
+    return ToolOutcome("\n".join(filter(None, [*lines, done.said])), metadata=metadata)
+
+
+def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
+    """The files the operations name, those outside apart: about them the plan has its own words."""
+    named: dict[Path, None] = {}
+    for operation in operations:
+        target = operation.move_to if isinstance(operation, Update) else None
+        for path in filter(None, (operation.path, target)):
+            try:
+                named[resolve(context, path)] = None
+            except ToolFailure:
+                continue
+    yield from named
+
+
+def _told(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [file for file in files if "moved_to" not in file]
+
+
+def _count(files: Sequence[Mapping[str, Any]]) -> str:
+    count = len(_told(files))
+    return "1 file" if count == 1 else f"{count} files"
+
+
+def _line(file: Mapping[str, Any]) -> str:
+    counts = f"(+{file['additions']} -{file['removals']})"
+    if file["after_hash"] is None:
+        return f"D {file['path']} {counts}"
+    if "moved_from" in file:
+        return f"R {file['moved_from']} -> {file['path']} {counts}"
+    return f"{'A' if file['created'] else 'M'} {file['path']} {counts}"
+
+
+def _places(files: Sequence[Mapping[str, Any]], changes: Sequence[Change]) -> Iterator[str]:
+    """The changed lines of the first files, so that the next edit needs no view; what was added is known already."""
+    left = _SHOWN_PLACES
+    for file, change in zip(_told(files), changes, strict=True):
+        before = change.before or change.source
+        if before is None or change.after is None or not (file["additions"] or file["removals"]):
+            continue
+        if not left:
+            yield "[further changed places are not shown]"
+            return
+        lf = to_lf(change.after.content)
+        lines = split_lines(lf)
+        places = list(_windows(compare(before.lf, lf, "").blocks))[:left]
+        left -= len(places)
+        yield f"{file['path']}:"
+        yield "\n--\n".join(excerpt(lines, *place) for place in places) or "[the file is empty now]"
+
+
+def _windows(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """First and last line to show of each place, those that would touch as one."""
+    window: tuple[int, int] | None = None
+    for _, _, first, last in blocks:
+        low, high = first + 1 - AROUND, last + AROUND
+        if window is not None and low <= window[1] + 1:
+            window = (window[0], high)
+            continue
+        if window is not None:
+            yield window
+        window = (low, high)
+    if window is not None:
+        yield window

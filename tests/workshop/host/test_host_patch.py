@@ -1,0 +1,349 @@
+"""`patch` on real files: what it does to a tree, and that it does it wholly or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.host.context import Answer
+from bot.workshop.host.transaction import Prepared, Step
+from bot.workshop.host.writing import Disk
+from tests.workshop.host.conftest import Bench
+from tests.workshop.host.patch_scenarios import SCENARIOS, Tree
+
+
+def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file with its bytes and mode, and every folder."""
+    found: dict[str, tuple[bytes, int]] = {}
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            content = b"" if path.is_dir() else path.read_bytes()
+            found[str(path.relative_to(root))] = (content, path.lstat().st_mode)
+    return found
+
+
+def files(root: Path) -> Tree:
+    return {name: content for name, (content, mode) in snapshot(root).items() if mode & 0o100000}
+
+
+def fill(bench: Bench, tree: dict[str, str | bytes], *, view: bool = True) -> None:
+    for name, content in tree.items():
+        bench.write(name, content)
+        if view:
+            bench.call("view", path=name)
+
+
+def wrapped(*lines: str) -> str:
+    return "\n".join(["*** Begin Patch", *lines, "*** End Patch"]) + "\n"
+
+
+def apply(bench: Bench, *lines: str) -> str:
+    return bench.text("patch", patch=wrapped(*lines))
+
+
+def refuse(bench: Bench, *lines: str) -> str:
+    """The message of a patch that must fail and leave everything as it was, modes too."""
+    before = snapshot(bench.root)
+    message = bench.refusal("patch", patch=wrapped(*lines))
+    assert snapshot(bench.root) == before
+    return message
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario(bench: Bench, name: str) -> None:
+    before, patch, after = SCENARIOS[name]
+    fill(bench, dict(before))
+    if isinstance(after, str):
+        kept = snapshot(bench.root)
+        assert after in bench.refusal("patch", patch=patch)
+        assert snapshot(bench.root) == kept
+    else:
+        bench.call("patch", patch=patch)
+        assert files(bench.root) == after
+
+
+def test_everything_that_is_wrong_is_told_at_once(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\nthree\n", "b.txt": "one\n"})
+    bench.write("unseen.txt", "x\n")
+    message = refuse(
+        bench,
+        "*** Update File: a.txt", "@@", "-ome", "+1", "@@", "-two", "+2", "@@", "-tree", "+3",
+        "*** Update File: unseen.txt", "@@", "-x", "+y",
+        "*** Delete File: gone.txt",
+        "*** Add File: b.txt", "+1",
+    )  # fmt: skip
+    assert message.startswith(
+        "Nothing was written: the patch has 5 problems (lines are those of the patch).\n"
+    )
+    places = [line.split(":")[0] for line in message.splitlines() if line.startswith("- line")]
+    assert places == [
+        "- line 3, a.txt", "- line 9, a.txt", "- line 12, unseen.txt", "- line 16, gone.txt", "- line 17, b.txt",
+    ]  # fmt: skip
+    assert "First difference, line 1 of the file (· space, → tab):\nfile:  one\npatch: ome" in message
+    assert 'Call view {"path": "unseen.txt"}' in message
+    assert message.endswith("1 other section fits as it is. Send the whole patch again, corrected.")
+
+
+def test_mistakes_of_the_grammar_are_told_at_once_too(bench: Bench) -> None:
+    message = refuse(
+        bench, "*** Update File: a", "*** Rename File: b", "*** Delete File:", "*** Update File: c",
+        "@@", "-a", "=x", "@@", "-b", "=y",
+    )  # fmt: skip
+    assert [line.split(":")[0] for line in message.splitlines() if line.startswith("- line")] == [
+        "- line 2, a", "- line 3", "- line 4", "- line 8, c", "- line 11, c",
+    ]  # fmt: skip
+
+
+def test_what_is_applied_already_is_told_so(bench: Bench) -> None:
+    fill(bench, {"a.txt": "zero\nnew\n"})
+    message = refuse(bench, "*** Update File: a.txt", "@@", "-old", "+new")
+    assert "what it makes of them is, at line 2: it may be applied already" in message
+
+
+def test_the_result_names_the_files_and_shows_the_places(bench: Bench) -> None:
+    fill(bench, {"a.txt": "".join(f"line {n}\n" for n in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"})
+    said = apply(
+        bench,
+        "*** Update File: a.txt", "@@", "-line 2", "+two", "@@", "-line 19", "+nineteen",
+        "*** Update File: b.txt", "*** Move to: d/b.txt", "@@", "-b", "+B",
+        "*** Delete File: c.txt", "*** Add File: e.txt", "+e",
+    )  # fmt: skip
+    assert said == (
+        "Patched 4 files (+4 -4).\nM a.txt (+2 -2)\nR b.txt -> d/b.txt (+1 -1)\nD c.txt (+0 -1)\nA e.txt (+1 -0)\n"
+        "a.txt:\n1|line 1\n2|two\n3|line 3\n4|line 4\n5|line 5\n--\n16|line 16\n17|line 17\n18|line 18\n19|nineteen\n"
+        "20|line 20\nd/b.txt:\n1|B"
+    )
+
+
+def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n"})
+    outcome = bench.call(
+        "patch",
+        patch=wrapped(
+            "*** Update File: a.txt", "@@", "-one", "+1", "*** Update File: b.txt", "*** Move to: d.txt",
+            "*** Delete File: c.txt",
+        ),
+    )  # fmt: skip
+    one, two, b, c = (hashlib.sha256(text).hexdigest() for text in (b"one\n", b"1\n", b"b\n", b"c\n"))
+    assert outcome.metadata == {
+        "additions": 1,
+        "removals": 2,
+        "files": [
+            {
+                "path": "a.txt", "diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n", "additions": 1,
+                "removals": 1, "before_hash": one, "after_hash": two, "created": False,
+            },
+            {
+                "path": "d.txt", "diff": "rename from b.txt\nrename to d.txt\n", "additions": 0, "removals": 0,
+                "before_hash": None, "after_hash": b, "created": True, "moved_from": "b.txt",
+            },
+            {
+                "path": "b.txt", "diff": "", "additions": 0, "removals": 0, "before_hash": b, "after_hash": None,
+                "created": False, "moved_to": "d.txt",
+            },
+            {
+                "path": "c.txt", "diff": "--- a/c.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-c\n", "additions": 0,
+                "removals": 1, "before_hash": c, "after_hash": None, "created": False,
+            },
+        ],
+    }  # fmt: skip
+
+
+def test_an_indentation_that_was_adjusted_is_told(bench: Bench) -> None:
+    fill(bench, {"a.py": "class A:\n    def f(self):\n        return 1\n"})
+    said = apply(bench, "*** Update File: a.py", "@@", " def f(self):", "-    return 1", "+    return 2")
+    assert "a.py, lines 2-3: the added lines were indented by 4 spaces more." in said
+
+
+# What must be known of a file before it may change.
+
+
+def test_a_file_that_was_not_viewed_is_not_patched(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n"}, view=False)
+    assert 'Call view {"path": "a.txt"}' in refuse(bench, "*** Update File: a.txt", "@@", "-one", "+1")
+    assert 'Call view {"path": "a.txt"}' in refuse(bench, "*** Delete File: a.txt")
+
+
+def test_a_file_that_changed_since_is_neither_patched_nor_deleted(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\n"})
+    (bench.root / "a.txt").write_text("one\n2\n")
+    assert "changed since it was viewed (line 2)" in refuse(
+        bench, "*** Update File: a.txt", "@@", "-one", "+1"
+    )
+    assert "changed since it was viewed (line 2)" in refuse(bench, "*** Delete File: a.txt")
+
+
+def test_only_the_lines_that_were_viewed_are_patched(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
+    bench.call("view", path="a.txt", limit=10)
+    section = ("*** Update File: a.txt", "@@", "-line 40", "+forty")
+    assert '"offset": 37, "limit": 7' in refuse(bench, *section)
+    apply(bench, "*** Update File: a.txt", "@@", "-line 5", "+five")
+    bench.call("view", path="a.txt", offset=37, limit=7)
+    apply(bench, *section)
+
+
+def test_after_a_patch_the_lines_it_wrote_and_those_viewed_before_may_change(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
+    bench.call("view", path="a.txt", limit=10)
+    bench.call("view", path="a.txt", offset=40, limit=5)
+    apply(bench, "*** Update File: a.txt", "@@", "-line 5", "+five", "+more", "@@", "-line 42", "+forty-two")
+    bench.call("edit", path="a.txt", old="line 9\n", new="nine\n")
+    bench.call("edit", path="a.txt", old="line 44\n", new="44\n")
+    bench.call("edit", path="a.txt", old="more\n", new="")
+    assert "were not viewed" in bench.refusal("edit", path="a.txt", old="line 45\n", new="45\n")
+
+
+def test_a_file_that_was_moved_is_known_under_its_new_name(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\n"})
+    apply(bench, "*** Update File: a.txt", "*** Move to: b.txt", "@@", "-one", "+1")
+    bench.call("edit", path="b.txt", old="two", new="2")
+    assert (bench.root / "b.txt").read_text() == "1\n2\n"
+
+
+def test_a_link_is_patched_through_and_never_deleted_or_moved(bench: Bench) -> None:
+    fill(bench, {"real.txt": "one\n"})
+    (bench.root / "link.txt").symlink_to("real.txt")
+    for operation in (("*** Delete File: link.txt",), ("*** Update File: link.txt", "*** Move to: x.txt")):
+        assert "it is a link. Name the file it leads to, real.txt" in refuse(bench, *operation)
+
+
+def test_a_binary_file_is_left_alone(bench: Bench) -> None:
+    bench.write("a.bin", b"\0\1")
+    bench.context.assume_read = True
+    assert "cannot be changed as text" in refuse(bench, "*** Delete File: a.bin")
+
+
+def test_a_moved_file_keeps_its_mode(bench: Bench) -> None:
+    fill(bench, {"run.sh": "echo one\n"})
+    (bench.root / "run.sh").chmod(0o751)
+    apply(bench, "*** Update File: run.sh", "*** Move to: bin/run.sh", "@@", "-echo one", "+echo two")
+    assert (bench.root / "bin/run.sh").stat().st_mode & 0o7777 == 0o751
+    assert not (bench.root / "run.sh").exists()
+
+
+# One question, and nothing before its answer.
+
+OPERATIONS = (
+    "*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: new/b.txt", "+b", "*** Delete File: c.txt",
+    "*** Update File: d.txt", "*** Move to: moved/d.txt",
+)  # fmt: skip
+TREE: dict[str, str | bytes] = {"a.txt": "one\n", "c.txt": "c\n", "d.txt": "d\n"}
+
+
+def test_one_question_covers_the_whole_plan_in_its_order(bench: Bench) -> None:
+    fill(bench, TREE)
+    apply(bench, *OPERATIONS)
+    assert len(bench.questions) == 1
+    tool, asked, diff = bench.questions[0]
+    assert tool == "patch"
+    assert asked == [
+        ("a.txt", "change"), ("new/b.txt", "create"), ("c.txt", "delete"), ("moved/d.txt", "create"),
+        ("d.txt", "delete"),
+    ]  # fmt: skip
+    for piece in ("--- a/a.txt", "+++ b/new/b.txt", "+++ /dev/null", "rename to moved/d.txt"):
+        assert piece in diff
+
+
+def test_a_denial_leaves_every_file_and_makes_no_folder(bench: Bench) -> None:
+    fill(bench, TREE)
+    bench.answer = lambda: Answer(False, "rule 3 denies c.txt")
+    assert refuse(bench, *OPERATIONS) == "rule 3 denies c.txt"
+
+
+def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench) -> None:
+    fill(bench, TREE)
+
+    def meanwhile() -> Answer:
+        (bench.root / "d.txt").write_text("by somebody else\n")
+        return Answer(True)
+
+    bench.answer = meanwhile
+    assert "d.txt changed meanwhile; nothing was written" in bench.refusal(
+        "patch", patch=wrapped(*OPERATIONS)
+    )
+    assert files(bench.root) == {"a.txt": b"one\n", "c.txt": b"c\n", "d.txt": b"by somebody else\n"}
+
+
+def test_a_file_that_appears_during_the_question_is_not_overwritten(bench: Bench) -> None:
+    fill(bench, TREE)
+
+    def meanwhile() -> Answer:
+        bench.write("new/b.txt", "by somebody else\n")
+        return Answer(True)
+
+    bench.answer = meanwhile
+    assert "new/b.txt appeared meanwhile" in bench.refusal("patch", patch=wrapped(*OPERATIONS))
+    assert files(bench.root) == {
+        **{n: c.encode() for n, c in TREE.items()},
+        "new/b.txt": b"by somebody else\n",
+    }  # type: ignore[union-attr]
+
+
+class Breaking(Disk):
+    """A disk on which the `at`-th thing done fails."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def prepare(self, step: Step) -> Prepared:
+        self._count()
+        return _Breaking(super().prepare(step), self)
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(5, "Input/output error")
+
+
+class _Breaking:
+    def __init__(self, prepared: Prepared, disk: Breaking) -> None:
+        self._prepared, self._disk = prepared, disk
+        self.undo, self.done = prepared.undo, prepared.done
+
+    def put(self) -> None:
+        self._disk._count()
+        self._prepared.put()
+
+
+@pytest.mark.parametrize("at", range(1, 11))
+def test_a_failure_at_any_file_leaves_all_as_they_were(bench: Bench, at: int) -> None:
+    fill(bench, TREE)
+    (bench.root / "a.txt").chmod(0o751)
+    (bench.root / "c.txt").chmod(0o400)
+    bench.context.disk = Breaking(at)
+    assert "Nothing was written: every file of the 5 is as it is" in refuse(bench, *OPERATIONS).replace(
+        "was.", "is"
+    )
+
+
+def test_without_a_failure_as_many_things_are_done(bench: Bench) -> None:
+    fill(bench, TREE)
+    bench.context.disk = disk = Breaking(11)
+    apply(bench, *OPERATIONS)
+    assert disk.left == 1
+    assert files(bench.root) == {"a.txt": b"1\n", "new/b.txt": b"b\n", "moved/d.txt": b"d\n"}
+
+
+def test_hard_links_survive_a_rollback(bench: Bench) -> None:
+    fill(bench, TREE)
+    os.link(bench.root / "a.txt", bench.root / "a2.txt")
+    os.link(bench.root / "c.txt", bench.root / "c2.txt")
+    bench.context.disk = Breaking(10)
+    refuse(bench, *OPERATIONS)
+    assert (bench.root / "a.txt").samefile(bench.root / "a2.txt")
+    assert (bench.root / "c.txt").samefile(bench.root / "c2.txt")
+
+
+def test_attempts_at_one_file_are_counted(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n"})
+    bad = ("*** Update File: a.txt", "@@", "-two", "+2")
+    assert "attempt" not in refuse(bench, *bad)
+    assert refuse(bench, *bad).endswith("(attempt 2 on this file)")
+    said = apply(bench, "*** Update File: a.txt", "@@", "-one", "+1")
+    assert said.startswith("Patched 1 file (+1 -1). (attempt 3 on this file)\n")
+    assert "attempt" not in apply(bench, "*** Update File: a.txt", "@@", "-1", "+2")
