@@ -68,7 +68,6 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.Note: (texts,),
     lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.Compacted: (numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts),
-    lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.SessionEnded: (texts, texts, numbers, usages, costs),
     lines.RunEnded: (texts, texts, texts, texts, texts),
 }  # fmt: skip
