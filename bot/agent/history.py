@@ -30,9 +30,11 @@ class History:
         """The calls of the last message that wait for their results."""
         return self._open
 
-    def add_user(self, text: str) -> None:
+    def add_user(self, text: str) -> Message:
         self._refuse_open("a user message")
-        self._messages.append(Message("user", (Text(text),)))
+        message = Message("user", (Text(text),))
+        self._messages.append(message)
+        return message
 
     def add_assistant(self, message: Message, turn: int) -> Message:
         """Add the model's message and return it as kept. An empty message is not kept.
@@ -47,13 +49,26 @@ class History:
         self._open = kept.calls
         return kept
 
-    def add_results(self, results: Sequence[ToolResult]) -> None:
-        """Add the one message that answers every open call, in the order of the calls."""
+    def add_results(self, results: Sequence[ToolResult]) -> Message:
+        """Add the one message that answers every open call, in the order of the calls, and return it."""
         wanted, given = [call.id for call in self._open], [result.call_id for result in results]
         if not wanted or wanted != given:
             raise HistoryError(f"the calls {wanted} were answered by {given}")
-        self._messages.append(Message("tool", tuple(results)))
+        message = Message("tool", tuple(results))
+        self._messages.append(message)
         self._open = ()
+        return message
+
+    def shorten(self, text: str, first_kept: int) -> None:
+        """Put one user message in the place of everything between the first message and number `first_kept`.
+
+        Views of earlier requests stay as they are.
+        """
+        self._refuse_open("a shorter history")
+        kept = self._messages[first_kept:]
+        if not 1 < first_kept <= len(self._messages) or (kept and kept[0].role != "assistant"):
+            raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
+        self._messages = [self._messages[0], Message("user", (Text(text),)), *kept]
 
     def view(self) -> Sequence[Message]:
         """The messages of one request. Costs nothing, and does not change when the history grows."""

@@ -22,6 +22,7 @@ from bot.contracts.events import (
 from bot.contracts.journal import CallOpened, Delta, Retried
 from bot.contracts.model import ModelRequest, Provider
 
+NOT_WHOLE = "The model's API ended its answer without saying that it was whole."
 FLUSH_CHARACTERS = 1024
 FLUSH_SECONDS = 0.1
 _HOLD_BACK = 4096
@@ -52,12 +53,19 @@ def receive(
             if isinstance(event, Retrying):
                 retrying(event)
     if last is None:
-        last = Failed(
-            "The model's API ended its answer without saying that it was whole.", canceled=cancel.fired
-        )
+        last = Failed(NOT_WHOLE, canceled=cancel.fired)
     if isinstance(last, Failed):
         deltas.flush()
     return last
+
+
+def drained(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Complete | Failed:
+    """The response to a request whose deltas nobody looks at, as for a summary (S-042)."""
+    last: Complete | Failed | None = None
+    for event in _events(provider, request, cancel):
+        if isinstance(event, Complete | Failed):
+            last = event
+    return last or Failed(NOT_WHOLE, canceled=cancel.fired)
 
 
 def _events(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.agent.compaction import Compaction
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import Hooks, LoopEnd, Session, run
 from bot.agent.toolbox import Permission, Toolbox
@@ -58,10 +59,12 @@ class Bench:
     redact: Callable[[str], str] = str
     cancel: CancelToken = field(default_factory=CancelToken)
     clock: Callable[[], float] = lambda: 0.0
+    compaction: Callable[[ScriptedProvider], Compaction] | None = None
+    model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.provider = ScriptedProvider(self.script)
+        self.provider = self.model(self.script)
         self.path = self.folder / "journal.jsonl"
 
     def run(self, first: str = "do it") -> LoopEnd:
@@ -80,6 +83,7 @@ class Bench:
                 self.hooks,
                 self.stop_on_denial,
                 clock=self.clock,
+                compaction=self.compaction(self.provider) if self.compaction else None,
             )
             return run(session, first)
 

@@ -1,0 +1,310 @@
+"""What the loop remembers between its steps, and how each step is done: asking, keeping, running calls, ending."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from bot.agent.compaction import Files, Situation, Stuck
+from bot.agent.finish import Step, Stop, canceled, exceeded
+from bot.agent.guards import (
+    DENIALS_IN_A_ROW,
+    REPEAT_NOTICE,
+    SAME_CALL_TOLD,
+    TRUNCATIONS_IN_A_ROW,
+    RepeatGuard,
+)
+from bot.agent.history import History
+from bot.agent.receive import receive
+from bot.agent.session import Session, TurnInfo
+from bot.agent.toolbox import Executed
+from bot.agent.window import Gauge, longest_answer, tokens_of, tokens_of_text
+from bot.contracts.events import Complete, Failed
+from bot.contracts.journal import (
+    BudgetChanged,
+    CallStarted,
+    Compacted,
+    Permitted,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    Result,
+    UserText,
+)
+from bot.contracts.messages import Finish, Message, ToolCall, ToolResult, Usage
+from bot.contracts.model import ModelRequest
+from bot.contracts.outcome import StopReason
+
+MAX_HOST_TEXTS = 2
+
+SAID_NOTHING = (
+    "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
+    "if it is not, go on with the next tool call."
+)
+
+
+class Conversation:
+    """One conversation under way; `bot/agent/loop.py` says what follows what."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.turn = 0
+        self.usage = Usage()
+        self.cost = 0.0
+        self.final_text = ""
+        self._started = session.clock()
+        self._history = History()
+        self._repeats = RepeatGuard()
+        self._denials = 0
+        self._truncations = 0
+        self._host_texts = 0
+        self._told_of_silence = False
+        self._longest = longest_answer(session.provider.info)
+        self._fixed = _fixed_tokens(session)
+        self._gauge = Gauge()
+        self._gauge.replaced(self._fixed)
+        self._read: dict[str, None] = {}
+        self._changed: dict[str, None] = {}
+        self._overflowed = False
+
+    def say(self, text: str, origin: Literal["task", "host", "added"]) -> None:
+        """Put a user message into the history."""
+        self._gauge.added(self._history.add_user(text))
+        self.session.journal.write(UserText(self.turn, text, origin))
+
+    def may_not_ask(self) -> Stop | None:
+        """What forbids a further request, if anything does."""
+        session = self.session
+        if session.cancel.fired:
+            return canceled(session.cancel, session.limits)
+        if session.journal.failure:
+            return Stop(StopReason.ERROR, session.journal.failure)
+        seconds = session.clock() - self._started
+        return exceeded(session.limits, self.turn, self.usage, self.cost, seconds)
+
+    def make_room(self) -> Stop | None:
+        """Make the conversation shorter where the next request would not fit; a stop where that cannot be done."""
+        compaction = self.session.compaction
+        if compaction is None:
+            return None
+        turn, before = self.turn + 1, self._gauge.held
+        if not self._overflowed and not compaction.due(turn, before):
+            return None
+        self._overflowed = False
+        messages = self._history.view()
+        files = Files(tuple(self._read), tuple(self._changed))
+        carried = tuple(self.session.hooks.carried())
+        made = compaction.shorten(Situation(turn, messages, files, carried), self.session.cancel)
+        self.usage += made.usage
+        self.cost += made.cost
+        if isinstance(made, Stuck):
+            self.session.journal.write(
+                Compacted(turn, before=before, usage=made.usage, cost=made.cost, failure=made.reason)
+            )
+            if self.session.cancel.fired:
+                return canceled(self.session.cancel, self.session.limits)
+            return Stop(StopReason.MAX_TOKENS, made.reason)
+        self._history.shorten(made.text, made.first_kept)
+        self._gauge.replaced(self._fixed + sum(map(tokens_of, self._history.view())))
+        self.session.journal.write(
+            Compacted(
+                turn,
+                made.text,
+                made.first_kept,
+                before,
+                self._gauge.held,
+                made.usage,
+                made.cost,
+                made.transcript,
+            )
+        )
+        return None
+
+    def too_long(self, response: Complete | Failed) -> bool:
+        """Whether the model refused the conversation as too long and a shorter one is worth a try: it is made by
+        the next `make_room`, and the request does not count as a turn."""
+        compaction = self.session.compaction
+        if not isinstance(response, Failed) or not response.overflow or compaction is None:
+            return False
+        if not compaction.overflowed(self.turn, self._gauge.held):
+            return False
+        self.session.journal.write(_line(self.turn, response, Message("assistant", ()), 0.0))
+        self.turn -= 1
+        self._overflowed = True
+        return True
+
+    def ask(self) -> Complete | Failed:
+        """One request and its response."""
+        session = self.session
+        messages = self._history.view()
+        self.turn += 1
+        session.journal.write(RequestSent(self.turn, len(messages)))
+        session.hooks.request_sent(self.turn)
+        request = ModelRequest(
+            session.system, session.toolbox.specs, messages,
+            session=session.identity, max_output=self._longest,
+        )  # fmt: skip
+        return receive(
+            session.provider, request, session.cancel, session.journal, self.turn, session.hooks.retrying
+        )
+
+    def keep(self, response: Complete | Failed) -> Message:
+        """Append what the model said, whole or not, and account for it."""
+        cost = self.session.price(response.usage, self.session.provider.info)
+        said = response.message if isinstance(response, Complete) else response.partial
+        message = self._history.add_assistant(said or Message("assistant", ()), self.turn)
+        self._gauge.counted(response.usage.total, message)
+        self.usage += response.usage
+        self.cost += cost
+        self.final_text = message.text.strip() or self.final_text
+        truncated = isinstance(response, Complete) and response.finish is Finish.MAX_TOKENS
+        self._truncations = self._truncations + 1 if truncated else 0
+        self.session.journal.write(_line(self.turn, response, message, cost))
+        self.session.journal.write(BudgetChanged(self.turn, self.usage, self.cost))
+        return message
+
+    def run_calls(self, message: Message) -> Stop | None:
+        """Run the calls in order; from the first reason to stop on, answer the rest without running them."""
+        stop: Stop | None = None
+        denied = 0
+        results: list[ToolResult] = []
+        for call in message.calls:
+            if stop is None and self.session.cancel.fired:
+                stop = canceled(self.session.cancel, self.session.limits)
+            if stop is not None:
+                results.append(self._leave(call, stop))
+                continue
+            result, was_denied, stop = self._run(call)
+            denied += was_denied
+            results.append(result)
+        self._told_of_silence = False
+        info = self._close_turn(message, results, denied)
+        if stop is None and self._truncations >= TRUNCATIONS_IN_A_ROW:
+            return Stop(
+                StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
+            )
+        stop = stop or self.session.hooks.wants_end()
+        if stop is None:
+            for text in self.session.hooks.after_results(info):
+                self.say(text, "added")
+        return stop
+
+    def leave_calls(self, message: Message, stop: Stop) -> Stop:
+        """The session ends here: answer every call of `message` without running it."""
+        self._close_turn(message, [self._leave(call, stop) for call in message.calls], 0)
+        return stop
+
+    def say_or_end(self, message: Message, step: Step) -> Stop | None:
+        """The model made no call: hear the host before it may end; an empty answer is told once."""
+        self._close_turn(message, [], 0)
+        if step is Step.SAID_NOTHING:
+            if self._told_of_silence:
+                reason = "The model answered twice in a row with neither text nor a tool call."
+                return Stop(StopReason.PROVIDER_ERROR, reason)
+            self._told_of_silence = True
+            self.say(SAID_NOTHING, "host")
+            return None
+        text = self.session.hooks.before_end() if self._host_texts < MAX_HOST_TEXTS else None
+        if not text:
+            return Stop(StopReason.END_TURN, "The model ended its turn.")
+        self._host_texts += 1
+        self.say(text, "host")
+        return None
+
+    def _run(self, call: ToolCall) -> tuple[ToolResult, bool, Stop | None]:
+        journal, clock = self.session.journal, self.session.clock
+        journal.write(CallStarted(self.turn, call.id, call.name))
+        begun = clock()
+        executed = self.session.toolbox.execute(call, self.session.cancel)
+        duration = round(clock() - begun, 4)
+        times = self._repeats.count(call, _comparable(executed))
+        result = executed.result
+        if times == SAME_CALL_TOLD:
+            result = replace(result, content=result.content + REPEAT_NOTICE)
+        if executed.permission is not None:
+            allowed = executed.permission
+            journal.write(Permitted(call.name, allowed.allow, allowed.rule, allowed.reason, call.id))
+        self._keep_result(result, executed, duration)
+        self._note_files(executed.outcome.metadata)
+        return result, executed.denied, self._stop_after(executed, times)
+
+    def _note_files(self, metadata: Mapping[str, Any]) -> None:
+        """What a tool read or changed, as it reported it."""
+        reported = metadata.get("files")
+        files = reported if isinstance(reported, list) else [metadata]
+        for file in files:
+            path = file.get("path") if isinstance(file, dict) else None
+            if not isinstance(path, str):
+                continue
+            changed = file.get("before_hash") != file.get("after_hash")
+            where = self._changed if changed else self._read
+            where.pop(path, None)
+            where[path] = None
+
+    def _stop_after(self, executed: Executed, times: int) -> Stop | None:
+        self._denials = self._denials + 1 if executed.denied else 0
+        if executed.fatal:
+            return Stop(StopReason.ERROR, executed.fatal)
+        if executed.denied and self.session.stop_on_denial:
+            return Stop(
+                StopReason.DENIED, f"A call of {executed.result.name} was denied, and policy ends the run."
+            )
+        if self._denials >= DENIALS_IN_A_ROW:
+            return Stop(StopReason.DENIED, f"{self._denials} calls in a row were denied.")
+        if times > SAME_CALL_TOLD:
+            reason = (
+                f"The model repeated one call of {executed.result.name} with the same result {times} times."
+            )
+            return Stop(StopReason.LOOP, reason)
+        return None
+
+    def _leave(self, call: ToolCall, stop: Stop) -> ToolResult:
+        word = "canceled" if stop.stop in (StopReason.CANCELED, StopReason.TIME) else "Not run"
+        result = ToolResult(call.id, call.name, f"{word}: {stop.reason}", is_error=True)
+        self._keep_result(result, None, 0.0)
+        return result
+
+    def _keep_result(self, result: ToolResult, executed: Executed | None, duration: float) -> None:
+        line = Result(
+            self.turn,
+            result.call_id,
+            result.name,
+            result.content,
+            result.is_error,
+            executed=executed is not None and executed.ran,
+            denied=executed is not None and executed.denied,
+            duration=duration,
+            metadata=executed.outcome.metadata if executed else {},
+        )
+        self.session.journal.write(line)
+
+    def _close_turn(self, message: Message, results: list[ToolResult], denied: int) -> TurnInfo:
+        if results:
+            self._gauge.added(self._history.add_results(results))
+        info = TurnInfo(self.turn, message.text, message.calls, tuple(results), self.usage, self.cost, denied)
+        self.session.hooks.turn_done(info)
+        return info
+
+
+def _comparable(executed: Executed) -> str:
+    """The result without the name of its spill file, which is another one each time."""
+    spill = executed.outcome.metadata.get("spill")
+    content = executed.result.content
+    return content.replace(spill, "") if isinstance(spill, str) and spill else content
+
+
+def _line(turn: int, response: Complete | Failed, message: Message, cost: float) -> Response | ResponseFailed:
+    if isinstance(response, Complete):
+        finish, raw = response.finish.value, response.raw_reason
+        return Response(turn, message.parts, finish, raw, response.usage, cost)
+    return ResponseFailed(
+        turn, response.message, response.status, response.canceled, message.parts, response.usage, cost
+    )
+
+
+def _fixed_tokens(session: Session) -> int:
+    """About what the system text and the tools take of the window, in every request."""
+    tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in session.toolbox.specs)
+    return tokens_of_text(session.system) + sum(map(tokens_of_text, tools))

@@ -1,0 +1,84 @@
+"""What one conversation is given, tells its host, and comes to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bot.agent.compaction import Compaction
+from bot.agent.finish import Stop
+from bot.agent.journal import Journal
+from bot.agent.toolbox import Toolbox
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Retrying
+from bot.contracts.limits import Limits
+from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.contracts.model import ModelInfo, Provider
+from bot.contracts.outcome import StopReason
+
+
+class TurnInfo(NamedTuple):
+    """One finished turn. `usage` and `cost` are the session's so far; `denied` counts this turn's denials."""
+
+    turn: int
+    text: str
+    calls: tuple[ToolCall, ...]
+    results: tuple[ToolResult, ...]
+    usage: Usage
+    cost: float
+    denied: int
+
+
+class Hooks(NamedTuple):
+    """What the host wants to know or say. Called on the loop's thread: they must be quick and must not raise.
+
+    `request_sent(turn)` comes as the request goes out, just before the wait for its answer begins.
+    `before_end()` is asked when the model says that it is done: a text is put to the model and the session
+    goes on, at most twice; `None` lets it end. `retrying(event)` comes before a wait for the model's API.
+    `wants_end()` is asked once a turn's calls are answered: a stop ends the session there. If there is none,
+    `after_results(info)` gives texts that follow the results of that turn, for the model alone. `carried()` gives the
+    texts that must be kept word for word when the conversation is made shorter.
+    """
+
+    request_sent: Callable[[int], None] = lambda turn: None
+    turn_done: Callable[[TurnInfo], None] = lambda info: None
+    before_end: Callable[[], str | None] = lambda: None
+    retrying: Callable[[Retrying], None] = lambda event: None
+    wants_end: Callable[[], Stop | None] = lambda: None
+    after_results: Callable[[TurnInfo], Sequence[str]] = lambda info: ()
+    carried: Callable[[], Sequence[str]] = lambda: ()
+
+
+class Session(NamedTuple):
+    """Everything one conversation needs, injected.
+
+    `journal` has its header already; `system` and the tools stay as they are for the whole session (invariant
+    3). `stop_on_denial` is the policy's `on_deny: stop`; `price` says what a response cost, in USD. Without
+    `compaction` the conversation ends where it no longer fits the model's window. `identity` names the session to the
+    vendor's cache.
+    """
+
+    provider: Provider
+    system: str
+    toolbox: Toolbox
+    journal: Journal
+    limits: Limits
+    cancel: CancelToken
+    hooks: Hooks = Hooks()
+    stop_on_denial: bool = False
+    price: Callable[[Usage, ModelInfo], float] = lambda usage, info: info.cost(usage)
+    clock: Callable[[], float] = time.monotonic
+    compaction: Compaction | None = None
+    identity: str = ""
+
+
+class LoopEnd(NamedTuple):
+    """How it ended. `reason` is one sentence; `final_text` the last thing the model said; `cost` in USD."""
+
+    stop: StopReason
+    reason: str
+    turns: int
+    usage: Usage
+    cost: float
+    final_text: str

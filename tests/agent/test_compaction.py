@@ -1,0 +1,279 @@
+"""A conversation that fills the window is made shorter before the next request, inside the loop (S-167, S-168)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.agent.compaction import TRIES, Summaries, cut
+from bot.agent.history import History, HistoryError
+from bot.agent.loop import Hooks, LoopEnd
+from bot.agent.window import room, tokens_of
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Complete, Event, Failed
+from bot.contracts.journal import Compacted, Result
+from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
+from bot.contracts.model import ModelRequest
+from bot.contracts.outcome import StopReason
+from bot.contracts.tools import ToolOutcome
+from tests.support.scripted import INFO, ScriptedProvider, call, says
+from tests.support.sessions import Bench, results_of
+
+SMALL = replace(INFO, context_window=20_000, max_output=2_000)
+BIG = "x" * 3_200  # 800 tokens
+
+
+@dataclass
+class Narrow(ScriptedProvider):
+    """Counts as a vendor does. A request for a summary gets the next of `summaries`, the last of them for ever."""
+
+    summaries: Sequence[Complete | Failed] = (says("## Decided\n- Cents."),)
+    refuses_over: int = 10**9
+    asked_to_sum_up: list[ModelRequest] = field(default_factory=list)
+
+    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+        if not request.tools:
+            self.asked_to_sum_up.append(request)
+            yield self.summaries[min(len(self.asked_to_sum_up), len(self.summaries)) - 1]
+            return
+        held = sum(map(tokens_of, request.messages))
+        assert held <= self.info.context_window
+        if held > self.refuses_over:
+            yield Failed("prompt is too long", 400, overflow=True)
+            return
+        for event in super().stream(request, cancel):
+            if isinstance(event, Complete):
+                event = replace(event, usage=Usage(held, 0, 0, tokens_of(event.message)))
+            yield event
+
+
+def echoes(times: int, size: str = BIG) -> list[Complete]:
+    return [says(call("echo", f'{{"text": "{n} {size}"}}', f"c{n}")) for n in range(times)]
+
+
+def bench(folder: Path, script: Sequence[Complete], hooks: Hooks | None = None, **model: object) -> Bench:
+    def make(turns: Sequence[object]) -> ScriptedProvider:
+        return Narrow(turns, SMALL, **model)  # type: ignore[arg-type]
+
+    return Bench(
+        script, folder, hooks=hooks or Hooks(), model=make, compaction=lambda model: Summaries(model)
+    )
+
+
+def ran(bench: Bench) -> LoopEnd:
+    return bench.run("the task, word for word")
+
+
+def compactions(bench: Bench) -> list[Compacted]:
+    return list(bench.journal().records(Compacted))
+
+
+def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(30), says("Done.")])
+    assert ran(here).stop is StopReason.END_TURN
+    made = compactions(here)
+    assert len(made) >= 2
+    assert all(one.before > room(SMALL) > one.after for one in made)
+    for request in here.provider.requests:
+        assert sum(map(tokens_of, request)) <= room(SMALL) + 3_000
+        assert request[0].text == "the task, word for word"
+    after = here.provider.requests[made[0].turn - 1]
+    assert "- Cents." in after[1].text
+    assert after[2].role == "assistant"
+
+
+def test_a_call_is_never_parted_from_its_result(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(30), says("Done.")])
+    ran(here)
+    for request in here.provider.requests:
+        for message, following in itertools.pairwise(request):
+            assert [one.id for one in message.calls] == [one.call_id for one in results_of(following)]
+        assert not request[-1].calls
+
+
+def test_every_call_is_run_once_and_answered_once_over_a_compaction(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(30), says("Done.")])
+    ran(here)
+    assert [one.call_id for one in here.journal().records(Result)] == [f"c{n}" for n in range(30)]
+
+
+def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(30), says("Done.")])
+    ran(here)
+    assert isinstance(here.provider, Narrow)
+    first, second = (one.messages[0].text for one in here.provider.asked_to_sum_up[:2])
+    assert "0 xxx" in first
+    assert "0 xxx" not in second.replace("10 xxx", "")
+    assert "- Cents." in second
+
+
+def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Path) -> None:
+    def touch(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        return ToolOutcome(BIG, metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
+
+    def look(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        return ToolOutcome(BIG, metadata={"path": "b.py", "before_hash": "1", "after_hash": "1"})
+
+    turns = [says(call(name, "{}", f"c{n}")) for n, name in enumerate(["edit", "view"] * 12)]
+    here = bench(tmp_path, [*turns, says("Done.")], Hooks(carried=lambda: ["The open list:\n1. [ ] Cents"]))
+    here.tools = {"edit": touch, "view": look}
+    ran(here)
+    text = compactions(here)[0].text
+    assert "- Files read: b.py" in text
+    assert "- Files changed: a.py" in text
+    assert "1. [ ] Cents" in text
+
+
+def test_the_whole_transcript_is_kept_and_named(tmp_path: Path) -> None:
+    kept: list[str] = []
+
+    def archive(text: str) -> str:
+        kept.append(text)
+        return "/run/transcript-1.txt"
+
+    here = bench(tmp_path, [*echoes(30), says("Done.")])
+    here.compaction = lambda model: Summaries(model, archive)
+    ran(here)
+    assert "the task, word for word" in kept[0]
+    assert f"0 {BIG}" in kept[0]
+    assert "searched or viewed: /run/transcript-1.txt" in compactions(here)[0].text
+
+
+def test_what_summaries_use_is_part_of_the_bill(tmp_path: Path) -> None:
+    costly = says("Short.", usage=Usage(1_000_000))
+    here = bench(tmp_path, [*echoes(12), says("Done.")], summaries=[costly])
+    end = ran(here)
+    assert end.cost > 1.0
+    assert compactions(here)[0].cost == pytest.approx(1.0)
+
+
+BAD = {
+    "empty": says(" \n"),
+    "longer than what it sums up": says("y" * 200_000),
+    "failed": Failed("the server is down", 503),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_summary_is_asked_for_again(tmp_path: Path, name: str) -> None:
+    here = bench(tmp_path, [*echoes(12), says("Done.")], summaries=[BAD[name], says("## Decided\n- Cents.")])
+    assert ran(here).stop is StopReason.END_TURN
+    assert "- Cents." in compactions(here)[0].text
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_three_bad_summaries_end_the_session_with_what_it_has(tmp_path: Path, name: str) -> None:
+    here = bench(tmp_path, [*echoes(14), says("Done.")], summaries=[BAD[name]])
+    end = ran(here)
+    assert end.stop is StopReason.MAX_TOKENS
+    assert f"{TRIES} summaries failed" in end.reason
+    assert isinstance(here.provider, Narrow)
+    assert len(here.provider.asked_to_sum_up) == TRIES
+    assert "summaries failed" in compactions(here)[0].failure
+
+
+def test_a_session_that_fills_the_window_again_and_again_ends(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(30, "x" * 50_000)])
+    end = ran(here)
+    assert end.stop is StopReason.MAX_TOKENS
+    assert "within 3 turns" in end.reason or "nothing that could be left out" in end.reason
+
+
+def test_a_task_that_fills_the_window_alone_says_so(tmp_path: Path) -> None:
+    here = bench(tmp_path, [says("Done.")])
+    end = here.run("t" * 79_000)
+    assert end.stop is StopReason.MAX_TOKENS
+    assert "holds nothing that could be left out" in end.reason
+    assert here.provider.requests == []
+
+
+def test_a_conversation_that_the_model_finds_too_long_is_made_shorter_and_sent_once_more(
+    tmp_path: Path,
+) -> None:
+    here = bench(tmp_path, [*echoes(9), says("Done.")], refuses_over=9_000)
+    end = ran(here)
+    assert (end.stop, end.turns) == (StopReason.END_TURN, 10)
+    assert compactions(here)
+
+
+def test_a_model_that_finds_everything_too_long_is_not_asked_for_ever(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(9), says("Done.")], refuses_over=0)
+    end = ran(here)
+    assert end.stop in (StopReason.PROVIDER_ERROR, StopReason.MAX_TOKENS)
+
+
+def test_without_compaction_too_long_is_the_providers_failure(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(9), says("Done.")], refuses_over=9_000)
+    here.compaction = None
+    assert ran(here).stop is StopReason.PROVIDER_ERROR
+
+
+def test_a_cancel_during_the_summary_ends_as_canceled(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(14), says("Done.")])
+
+    def fire(model: ScriptedProvider) -> Summaries:
+        made = Summaries(model)
+        shorten = made.shorten
+        made.shorten = lambda situation, cancel: (cancel.fire("signal"), shorten(situation, cancel))[1]  # type: ignore[method-assign]
+        return made
+
+    here.compaction = fire
+    assert ran(here).stop is StopReason.CANCELED
+
+
+def turns(*sizes: int) -> list[Message]:
+    made = [Message("user", (Text("task"),))]
+    for number, size in enumerate(sizes):
+        made.append(Message("assistant", (ToolCall(f"c{number}", "echo", "{}"),)))
+        made.append(Message("tool", (ToolResult(f"c{number}", "echo", "x" * size),)))
+    return made
+
+
+@given(st.lists(st.integers(0, 60_000), max_size=12), st.integers(0, 30_000))
+def test_a_cut_keeps_whole_turns_within_the_limit(sizes: list[int], keep: int) -> None:
+    messages = turns(*sizes)
+    first = cut(messages, keep)
+    kept = messages[first:]
+    assert sum(map(tokens_of, kept)) <= keep
+    assert not kept or kept[0].role == "assistant"
+    longer = messages[first - 2 :]
+    assert first <= 2 or sum(map(tokens_of, longer)) > keep
+
+
+def history(messages: Sequence[Message]) -> History:
+    made = History()
+    made.add_user(messages[0].text)
+    for message in messages[1:]:
+        if message.role == "assistant":
+            made.add_assistant(message, 1)
+        else:
+            made.add_results(results_of(message))
+    return made
+
+
+def test_a_view_of_an_earlier_request_stays_as_it_is() -> None:
+    here = history(turns(10, 20, 30))
+    before = here.view()
+    kept = list(before)
+    here.shorten("sum", 5)
+    assert list(before) == kept
+    assert [one.role for one in here.view()] == ["user", "user", "assistant", "tool"]
+
+
+WRONG: dict[str, Callable[[History], None]] = {
+    "a result without its call": lambda made: made.shorten("sum", 4),
+    "nothing left out": lambda made: made.shorten("sum", 1),
+    "past the end": lambda made: made.shorten("sum", 99),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str) -> None:
+    with pytest.raises(HistoryError):
+        WRONG[name](history(turns(10, 20, 30)))

@@ -1,0 +1,69 @@
+"""What fits a model's window: estimated from above in the small, never the whole window in the large."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.agent.window import Gauge, longest_answer, room, tokens_of, tokens_of_text
+from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.model import ModelInfo
+
+
+def model(window: int, longest: int) -> ModelInfo:
+    return ModelInfo("m", window, longest, 0, 0, 0, 0)
+
+
+@given(st.integers(1_000, 2_000_000), st.integers(1, 2_000_000))
+def test_what_is_held_and_the_longest_answer_fit_the_window_together(window: int, longest: int) -> None:
+    info = model(window, longest)
+    answer = min(longest_answer(info) or longest, longest)
+    assert window // 4 <= room(info) < window
+    assert room(info) + answer <= window
+
+
+@pytest.mark.parametrize(
+    ("window", "longest", "cap"), [(1_000_000, 128_000, 0), (200_000, 64_000, 33_333), (8_192, 8_192, 1_365)]
+)
+def test_a_long_answer_is_capped_where_it_would_take_much_of_the_window(
+    window: int, longest: int, cap: int
+) -> None:
+    assert longest_answer(model(window, longest)) == cap
+
+
+def test_text_beyond_ascii_counts_by_its_bytes() -> None:
+    assert tokens_of_text("a" * 400) == 100
+    assert tokens_of_text("漢" * 400) == 300
+    assert tokens_of_text("") == 0
+
+
+def test_every_part_counts() -> None:
+    parts = (
+        Text("a" * 400), Thinking("a" * 400, "sig"), ToolCall("i", "echo", "a" * 400),
+        ToolResult("i", "echo", "a" * 400), Image("image/png", b"x"),
+    )  # fmt: skip
+    assert tokens_of(Message("user", parts)) == 8 + 4 * 100 + 1 + 1_200
+
+
+def test_the_vendors_count_replaces_the_estimate_and_what_came_since_is_added() -> None:
+    gauge = Gauge()
+    gauge.added(Message("user", (Text("a" * 4_000),)))
+    assert gauge.held == 1_008
+    gauge.counted(5_000, Message("assistant", (Text("a" * 4_000),)))
+    assert gauge.held == 5_000
+    gauge.added(Message("tool", (ToolResult("i", "echo", "a" * 4_000),)))
+    assert gauge.held == 6_008
+
+
+def test_where_the_vendor_counts_nothing_the_answer_is_estimated() -> None:
+    gauge = Gauge()
+    gauge.counted(0, Message("assistant", (Text("a" * 4_000),)))
+    assert gauge.held == 1_008
+
+
+def test_after_it_was_made_shorter_an_older_count_means_nothing() -> None:
+    gauge = Gauge()
+    gauge.counted(150_000, None)
+    gauge.replaced(9_000)
+    assert gauge.held == 9_000
