@@ -23,7 +23,7 @@ from bot.intake.request import INSTANT, Given, Ignored, Refusal, build_request, 
 from bot.intake.who import tier_of
 from bot.policy.admit import admission
 from bot.policy.errors import PolicyError
-from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.publish.markers import ANSWER, REFUSED
 from bot.publish.thread import Place, key_of, put_comment
@@ -121,8 +121,10 @@ class _Handling:
         """Who may do what is the default branch's to say: a branch that the commenter names must not let them in."""
         if self._policy is None:
             repository = self.wanted.repository
-            text = self.github.file(repository.name, POLICY_FILE, repository.default_branch)
-            self._policy = load_policy(text, POLICY_FILE)
+            file = self.where.policy_file
+            self._policy = load_policy(
+                self.github.file(repository.name, file, repository.default_branch), file
+            )
         return self._policy
 
     def handle(self, event: Event) -> EventEnded:
@@ -140,7 +142,7 @@ class _Handling:
         try:
             if decided.verb in INSTANT:
                 return self.answer(decided)
-            return self.carry_out(decided)
+            return self.carry_out(replace(decided, policy_file=self.where.policy_file))
         except AgentError as error:
             # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
             if self.somebody_waits:

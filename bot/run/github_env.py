@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bot.contracts.errors import UsageError
+from bot.contracts.request import POLICY_FILE
 from bot.github.app import Access
 from bot.github.tokens import INSTALLATION, TokenKind, token_kind
+from bot.policy.place import policy_file
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
@@ -20,7 +22,7 @@ class GitHubEnvironment:
     empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`.
 
     `repository` is the one that the run is in. `target` is the one that an entry of a maintenance plan names, which
-    may be another; empty in every other job.
+    may be another; empty in every other job. `policy_file` is where the policy is in a repository.
     """
 
     server_url: str
@@ -34,6 +36,7 @@ class GitHubEnvironment:
     app_key: str = field(default="", repr=False)
     target: str = ""
     minted: bool = False
+    policy_file: str = POLICY_FILE
 
     @property
     def acts_for(self) -> str:
@@ -67,6 +70,7 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
         app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
         target=_repository(environment.get("SLASH_AGENT_REPOSITORY", "").strip()),
+        policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
     )
 
 
