@@ -10,16 +10,16 @@ from pathlib import Path
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import RepositoryData
 from bot.github.app import Access
 from bot.github.client import GitHub, connect
 from bot.intake.admission import Admission
-from bot.intake.answers import Refusal
-from bot.intake.event import DispatchEvent, Event, OtherEvent, ScheduleEvent, read_event
+from bot.intake.answers import Ignored, Refusal
+from bot.intake.asked import Given, recognise
+from bot.intake.event import Event, OtherEvent, read_event
 from bot.intake.match import difference
 from bot.intake.who import tier_of
 from bot.policy.admit import admission
-from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.load import load_policy
 from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
@@ -56,7 +56,7 @@ def publish_bundle(
     for secret in where.made.values():
         mask(secret)
     github = connect(where.token, where.api_url)
-    _check_request(bundle.outcome.request, environment, github)
+    _check_request(bundle.outcome.request, environment, where, github)
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         published = publish(
             bundle,
@@ -83,18 +83,24 @@ def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:
         )
 
 
-def _check_request(request: Request, environment: Mapping[str, str], github: GitHub) -> None:
+def _check_request(
+    request: Request, environment: Mapping[str, str], where: GitHubEnvironment, github: GitHub
+) -> None:
     name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
     event = read_event(name, Path(payload)) if payload else None
-    if event is None or isinstance(event, OtherEvent | ScheduleEvent | DispatchEvent):
-        different = _actor_difference(request, event, github)
+    if request.policy_file != where.policy_file:
+        different = f"the policy {request.policy_file[:100]!r}"
+    elif event is None or isinstance(event, OtherEvent):
+        different = _actor_difference(request, github)
     else:
-        repository = event.repository
-        github.know(repository)
-        behind = event_behind(event, request.actor, github, lambda: _admission(repository, github))
-        if isinstance(behind, Refusal):
-            raise PublishError(behind.reason)
-        different = difference(request, behind, github, lambda: _admission(repository, github))
+        given = Given(
+            where.repository,
+            environment.get("SLASH_AGENT_INSTRUCTION", ""),
+            environment.get("SLASH_AGENT_TASK", ""),
+            url=where.run_url,
+            target=where.target,
+        )
+        different = _event_difference(request, event, given, where, github)
     if different:
         raise PublishError(
             f"The bundle is not for the event that this job is about: {different} is another. "
@@ -102,14 +108,32 @@ def _check_request(request: Request, environment: Mapping[str, str], github: Git
         )
 
 
-def _actor_difference(request: Request, event: Event | None, github: GitHub) -> str:
+def _event_difference(
+    request: Request, event: Event, given: Given, where: GitHubEnvironment, github: GitHub
+) -> str:
+    """What the request says otherwise than the event, with the words that the workflow gives to both of its jobs."""
+    wanted = recognise(event, given)
+    if isinstance(wanted, Ignored):
+        raise PublishError(
+            f"{wanted.reason} The job that publishes takes the same `instruction` and `task` as the one that ran."
+        )
+    repository = wanted.repository
+    if repository.clone_url:
+        github.know(repository)
+
+    def admitted() -> Admission:
+        text = github.file(repository.name, where.policy_file, repository.default_branch)
+        return admission(load_policy(text, where.policy_file))
+
+    behind = event_behind(event, request.actor, github, admitted)
+    if isinstance(behind, Refusal):
+        raise PublishError(behind.reason)
+    return difference(request, behind, github, admitted, given)
+
+
+def _actor_difference(request: Request, github: GitHub) -> str:
     """Where no event tells what was asked, what can be known of who asked: rules on paths go by their tier."""
     actor = request.actor
-    if isinstance(event, ScheduleEvent):
-        return "" if actor.tier is Tier.SCHEDULE else "who asked"
-    sender = event.sender if isinstance(event, DispatchEvent) else None
-    if sender is not None and (actor.id != sender.id or actor.tier is Tier.SCHEDULE):
-        return "who asked"
     if actor.tier is Tier.LOCAL:
         return "who asked, at a terminal,"
     if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER):
@@ -117,8 +141,3 @@ def _actor_difference(request: Request, event: Event | None, github: GitHub) -> 
         if (known.user_id, tier_of(known)) != (actor.id, actor.tier):
             return "who asked"
     return ""
-
-
-def _admission(repository: RepositoryData, github: GitHub) -> Admission:
-    text = github.file(repository.name, POLICY_FILE, repository.default_branch)
-    return admission(load_policy(text, POLICY_FILE))

@@ -155,13 +155,15 @@ def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: b
     assert set(world.branches()) == {"main"}
 
 
-def test_in_a_schedules_job_nobody_has_a_persons_tier(world: World) -> None:
-    with pytest.raises(AgentError, match="who asked"):
-        published(world, bundle_of(world, world.outcome()), name="schedule", event={"schedule": "0 0 * * *"})
-    request = replace(world.outcome().request, actor=Actor("schedule", 0, Tier.SCHEDULE))
-    folder = bundle_of(world, replace(world.outcome(), request=request))
-    published(world, folder, name="schedule", event={"schedule": "0 0 * * *"})
-    assert len(world.pulls()) == 1
+def test_a_bundle_that_was_made_by_another_policy_is_not_published(
+    world: World, asked: tuple[Outcome, Event]
+) -> None:
+    outcome, event = asked
+    lie = replace(outcome, request=replace(outcome.request, policy_file=".github/lax.yml"))
+    before = world.branches()
+    with pytest.raises(AgentError, match=r"the policy '.github/lax.yml' is another"):
+        published(world, bundle_of(world, lie), name="issue_comment", event=event)
+    assert world.branches() == before
 
 
 # Tokens

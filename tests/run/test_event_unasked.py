@@ -36,7 +36,8 @@ def test_a_schedule_that_does_not_name_its_repository_is_carried_out(stage: Stag
         )  # fmt: skip
     assert ran.code == 0, ran.said
     file = stage.event_file({"schedule": "0 4 * * *"})
-    published = stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(file))
+    given = {"SLASH_AGENT_INSTRUCTION": "mend how durations carry"}
+    published = stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(file), **given)
     assert published.code == 0, published.said
     [pull] = stage.pulls()
     assert pull["base"]["ref"] == "main"

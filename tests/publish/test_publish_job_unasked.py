@@ -1,0 +1,118 @@
+"""The second job where no comment asked: a schedule or a dispatch, and what the workflow gives to both of its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Actor, Request, Tier, Trigger, Verb
+from bot.run.publishing import publish_bundle
+from tests.publish.conftest import REPO, World
+from tests.publish.test_publish_job import Event, bundle_of, environment
+
+RUN = "4711"
+WISH = "--no-draft mend the rounding"
+TASK = "---\nschedule: daily\n---\nMend what is rounded wrongly.\n"
+
+
+def published(world: World, outcome: Outcome, name: str, event: Event, **given: str) -> None:
+    where = environment(world, name, event) | {
+        "GITHUB_RUN_ID": RUN,
+        "SLASH_AGENT_INSTRUCTION": WISH,
+        **given,
+    }
+    publish_bundle(bundle_of(world, outcome), where, dry_run=False, say=world.said.append)
+
+
+def outcome_of(world: World, name: str, actor: Actor) -> Outcome:
+    """What a run for the event `name` leaves, by the instruction `WISH`."""
+    request = Request(
+        Verb.FIX, "mend the rounding", actor, REPO, "main", world.forge.clone_url(REPO),
+        trigger=Trigger(name, 0, f"{world.forge.url}/{REPO}/actions/runs/{RUN}", "2026-01-02T03:04:05Z"),
+        options={"draft": "false"},
+    )  # fmt: skip
+    return replace(world.outcome(), request=request)
+
+
+def scheduled(world: World) -> tuple[Outcome, str, Event]:
+    return (
+        outcome_of(world, "schedule", Actor("schedule", 0, Tier.SCHEDULE)),
+        "schedule",
+        {"schedule": "0 0 * * *"},
+    )
+
+
+def dispatched(world: World) -> tuple[Outcome, str, Event]:
+    _, comment = world.forge.comment(REPO, world.issue, "ann", "hello")
+    event = {
+        "repository": comment["repository"],
+        "sender": comment["sender"],
+        "inputs": {"instruction": WISH},
+    }
+    actor = Actor("ann", world.ann, Tier.MAINTAINER)
+    return outcome_of(world, "workflow_dispatch", actor), "workflow_dispatch", event
+
+
+MAKERS = pytest.mark.parametrize("make", [scheduled, dispatched])
+
+
+@MAKERS
+def test_what_the_workflow_asked_for_is_published(world: World, make: Callable[[World], Any]) -> None:
+    published(world, *make(world))
+    [pull] = world.pulls()
+    assert not pull["draft"]
+
+
+CHANGES: dict[str, Callable[[Request], Request]] = {
+    "another verb": lambda request: replace(request, verb=Verb.CONTINUE),
+    "another instruction": lambda request: replace(request, instruction="mend nothing"),
+    "another base": lambda request: replace(request, base_ref="lax"),
+    "another draft": lambda request: replace(request, options={}),
+    "a task": lambda request: replace(request, task="links"),
+    "another run": lambda request: replace(request, trigger=replace(request.trigger, url="https://x/1")),  # type: ignore[type-var]  # it has one
+    "another event": lambda request: replace(request, trigger=replace(request.trigger, event="issues")),  # type: ignore[type-var]  # it has one
+    "another person": lambda request: replace(request, actor=Actor("bob", 1, Tier.MAINTAINER)),
+    "another tier": lambda request: replace(request, actor=replace(request.actor, tier=Tier.BOT)),
+    "a head that is vouched for": lambda request: replace(request, trusted_sha="0" * 40),
+    "another policy": lambda request: replace(request, policy_file=".github/lax.yml"),
+}
+
+
+@MAKERS
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_bundle_that_was_changed_on_its_way_is_not_published(
+    world: World, make: Callable[[World], Any], change: str
+) -> None:
+    world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"}, branch="lax", author="ann")
+    outcome, name, event = make(world)
+    before = world.branches()
+    with pytest.raises(AgentError, match="is another"):
+        published(world, replace(outcome, request=CHANGES[change](outcome.request)), name, event)
+    assert world.branches() == before
+    assert world.pulls() == []
+
+
+def test_a_task_is_the_one_that_the_job_names(world: World) -> None:
+    world.forge.commit(REPO, {".github/agent/rounding.md": TASK, ".github/agent/links.md": TASK})
+    base = world.forge.branch_sha(REPO)
+    assert base is not None
+    world.base_sha = base
+    outcome, name, event = scheduled(world)
+    request = replace(outcome.request, task="links", instruction="the task links", options={})
+    outcome = replace(world.outcome(), request=request)
+    with pytest.raises(AgentError, match="nothing was done"):
+        published(world, outcome, name, event, SLASH_AGENT_TASK="rounding", SLASH_AGENT_INSTRUCTION="")
+    assert world.pulls() == []
+    published(world, outcome, name, event, SLASH_AGENT_TASK="links", SLASH_AGENT_INSTRUCTION="")
+    assert [pull["head"]["ref"] for pull in world.pulls()] == ["agent/task-links"]
+
+
+def test_a_job_that_is_not_told_what_was_asked_says_which_inputs_it_takes(world: World) -> None:
+    with pytest.raises(AgentError, match="`instruction` and `task`"):
+        published(world, *scheduled(world), SLASH_AGENT_INSTRUCTION="")
+    assert world.pulls() == []
