@@ -3,7 +3,8 @@
 Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. Standard library
 and our own standard-library modules only. It says `go` and `reason` as outputs of the step, and where it goes on for
 somebody who asked in a comment, they get an answer at once: a reaction, and for a maintainer the progress comment,
-whose id is the output `comment`.
+whose id is the output `comment`. With SLASH_AGENT_MODE=gate it says `gate` in place of `go`: what another job of the
+workflow, which may have to wait, is given as SLASH_AGENT_GATE, and looks at nothing again.
 
 It lets nobody in: everything is checked again, with the whole policy, by the program that is then installed. It only
 keeps out who would be refused there. Where it cannot tell, it lets that check decide.
@@ -17,11 +18,10 @@ import json
 import os
 import sys
 import time
-import urllib.error
-import urllib.request
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,23 +32,25 @@ sys.path.insert(0, str(ROOT))
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Verb  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
+from bot.github.plain import Api, ApiError  # noqa: E402
 from bot.intake.answers import Ignored  # noqa: E402
 from bot.intake.asked import Asked, Cause, Given, recognise  # noqa: E402
 from bot.intake.event import REVIEW_COMMENT, read_event  # noqa: E402
 from bot.intake.payload import Account  # noqa: E402
+from bot.policy.place import policy_file  # noqa: E402
 from bot.publish.markers import PROGRESS, REFUSED, mark, marked, request_key, told_to  # noqa: E402
 
-POLICY = ".github/agent.yml"
 # What is off until the policy has such a key.
-CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee"}
+CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
 FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
 INSTANT = (Verb.HELP, Verb.STATUS, Verb.STOP)
 # What GitHub says of people who surely are on a repository's list, and of no stranger. Only the order of the
 # questions depends on it.
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
+GO = "go"
+QUEUED = "**Queued**\n\n- begins when a runner is free and what was asked for in this thread before is done"
 A_DAY = 86_400
 PAGE = 100
-TIMEOUT = 10
 
 
 @dataclass(frozen=True)
@@ -61,142 +63,121 @@ class Decision:
     refuse: bool = False
 
 
-class ApiError(Exception):
-    """GitHub did not answer what was asked."""
+class Check:
+    """What of the full check needs nothing installed. `association` is the payload's word on whoever wrote a
+    command; of a pull request it is the word on its author, who need not be who pushes to it."""
+
+    def __init__(self, asked: Asked, association: str, api: Api, policy: str) -> None:
+        self.asked = asked
+        self.insider = asked.command is not None and association in INSIDERS
+        self.api = api
+        self.file = policy
+        self.base = f"/repos/{asked.repository.name}"
+
+    def decide(self) -> Decision:
+        """Whether it is worth going on: what intake would refuse is refused here."""
+        asked = self.asked
+        key = CONFIGURED.get(asked.cause)
+        if key and key not in self.policy:
+            return Decision(False, f"{self.file} has no `{key}`.")
+        if self._is_draft and "drafts" not in self.policy:
+            return Decision(False, "The pull request is a draft; it is reviewed when it is ready, or when asked.")
+        if asked.tier is not None:
+            return Decision(True, f"The event `{asked.trigger.event}` is looked at.")
+        author, sender = asked.asker, asked.sender
+        if author is None:
+            return Decision(False, "Whoever asked is a deleted account.")
+        if sender is not None and sender.id != author.id:
+            return Decision(False, f"{sender.login} sent this event, but {author.login} wrote the command.")
+        if author.kind == "Bot" or author.login.endswith("[bot]"):
+            listed = str(author.id) in self.policy
+            said = "names" if listed else "does not list"
+            return Decision(listed, f"{author.login} is a bot, and {self.file} {said} it.")
+        return self._person(author)
+
+    def _person(self, author: Account) -> Decision:
+        login = quote(author.login, safe="")
+        if not self.insider and not self.asked.repository.private:
+            status, _ = self.api.get(f"{self.base}/collaborators/{login}")
+            if status == 404:
+                return self._stranger(author)
+        status, answer = self.api.get(f"{self.base}/collaborators/{login}/permission")
+        user = (answer or {}).get("user") or {}
+        if status == 404 or user.get("id") != author.id:
+            return Decision(False, f"GitHub does not know {author.login} as account {author.id}.")
+        if answer.get("permission") in ("admin", "maintain", "write"):
+            return Decision(True, f"{author.login} may write here.", known=True)
+        if answer.get("permission") == "none":
+            return self._stranger(author)
+        return Decision(True, f"{author.login} may read here; what else, the policy says.")
+
+    def _stranger(self, author: Account) -> Decision:
+        """Somebody without any right: one word a day, and only for a command, unless the policy speaks of them."""
+        login, command = author.login, self.asked.command
+        if "outsider" in self.policy or "thread_author" in self.policy:
+            return Decision(True, f"{login} has no right here, and {self.file} speaks of such people.")
+        if command is None:
+            return Decision(False, f"{login} has no right here, so nothing that they do sets anything off.")
+        told = self._told_today(author.id)
+        if command.verb in FOR_EVERYBODY and not told:
+            return Decision(True, f"{login} may ask for {command.verb} once a day.")
+        silent = " They were told today." if told else ""
+        said = f"{login} may not give commands here: that takes write permission.{silent}"
+        return Decision(False, said, refuse=not told)
+
+    @property
+    def _is_draft(self) -> bool:
+        subject = self.asked.subject
+        return self.asked.cause is Cause.PULL_REQUEST and subject is not None and subject.draft
+
+    @cached_property
+    def policy(self) -> str:
+        """The default branch's policy file as text. It is not understood here, only looked through."""
+        branch = quote(self.asked.repository.default_branch, safe="")
+        status, answer = self.api.get(f"{self.base}/contents/{quote(self.file)}?ref={branch}")
+        content = answer.get("content") if status == 200 and isinstance(answer, dict) else None
+        return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
+
+    def _told_today(self, account: int) -> bool:
+        """Whether this account was told within a day. Where more was written than one page holds, it counts as
+        told: a flood must not buy an answer."""
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - A_DAY))
+        newest = f"since={since}&sort=created&direction=desc&per_page={PAGE}"
+        _, found = self.api.get(f"{self.base}/issues/comments?{newest}")
+        comments = found or []
+        told = any(is_bots(comment) and told_to(body_of(comment)) == str(account) for comment in comments)
+        return told or len(comments) >= PAGE
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """No redirect is followed: urllib would carry the token to whatever host it names."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-class Api:
-    """GitHub by its address and a token. `calls` counts what was sent."""
-
-    def __init__(self, url: str, token: str) -> None:
-        self._url = url.rstrip("/")
-        self._token = token
-        self._opener = urllib.request.build_opener(_Stay)
-        self.calls = 0
-
-    def get(self, path: str) -> tuple[int, Any]:
-        """Status and JSON; 404 is an answer, every other failure an `ApiError`."""
-        return self._send("GET", path, None)
-
-    def post(self, path: str, data: Mapping[str, str]) -> Any:
-        return self._send("POST", path, json.dumps(data).encode())[1]
-
-    def _send(self, method: str, path: str, data: bytes | None) -> tuple[int, Any]:
-        headers = {
-            "Accept": "application/vnd.github+json",
-            "Authorization": f"Bearer {self._token}",
-            "Content-Type": "application/json",
-            "User-Agent": "slash-agent",
-            "X-GitHub-Api-Version": "2022-11-28",
-        }
-        self.calls += 1
-        request = urllib.request.Request(self._url + path, data=data, headers=headers, method=method)  # noqa: S310  # the API
-        try:
-            with self._opener.open(request, timeout=TIMEOUT) as answer:
-                body = answer.read()
-                return answer.status, json.loads(body) if body else None
-        except urllib.error.HTTPError as error:
-            if error.code == 404 and method == "GET":
-                return 404, None
-            raise ApiError(f"GitHub answered {error.code} to {method} {path.partition('?')[0]}") from error
-        except (OSError, ValueError) as error:
-            raise ApiError(f"GitHub did not answer {method} {path.partition('?')[0]}: {error}") from error
-
-
-def decide(asked: Asked, association: str, api: Api) -> Decision:
-    """Whether it is worth going on: what intake would refuse is refused here."""
-    base, branch = f"/repos/{asked.repository.name}", asked.repository.default_branch
-    if asked.cause in CONFIGURED:
-        key = CONFIGURED[asked.cause]
-        there = key in policy_text(api, base, branch)
-        return Decision(there, f"{POLICY} has {'' if there else 'no '}`{key}`.")
-    if asked.cause is not Cause.COMMAND or asked.tier is not None:
-        return Decision(True, f"The event `{asked.trigger.event}` is looked at.")
-    author, sender = asked.asker, asked.sender
-    if author is None:
-        return Decision(False, "Whoever wrote the command is a deleted account.")
-    if sender is not None and sender.id != author.id:
-        return Decision(False, f"{sender.login} sent this event, but {author.login} wrote the command.")
-    if author.kind == "Bot" or author.login.endswith("[bot]"):
-        listed = str(author.id) in policy_text(api, base, branch)
-        return Decision(listed, f"{author.login} is a bot, and {POLICY} {'names' if listed else 'does not list'} it.")
-    login, verb = quote(author.login, safe=""), asked.command.verb if asked.command else None
-    if association not in INSIDERS and not asked.repository.private:
-        status, _ = api.get(f"{base}/collaborators/{login}")
-        if status == 404:
-            return stranger(author, verb, api, base, branch)
-    status, answer = api.get(f"{base}/collaborators/{login}/permission")
-    user = (answer or {}).get("user") or {}
-    if status == 404 or user.get("id") != author.id:
-        return Decision(False, f"GitHub does not know {author.login} as account {author.id}.")
-    if answer.get("permission") in ("admin", "maintain", "write"):
-        return Decision(True, f"{author.login} may write here.", known=True)
-    if answer.get("permission") == "none":
-        return stranger(author, verb, api, base, branch)
-    return Decision(True, f"{author.login} may read here; what else, the policy says.")
-
-
-def stranger(author: Account, verb: Verb | None, api: Api, base: str, branch: str) -> Decision:
-    """Somebody without any right: one word a day, unless the policy speaks of outsiders."""
-    login, policy = author.login, policy_text(api, base, branch)
-    if "outsider" in policy or "thread_author" in policy:
-        return Decision(True, f"{login} has no right here, and {POLICY} speaks of such people.")
-    told = told_today(api, base, author.id)
-    silent = " They were told today." if told else ""
-    if verb in FOR_EVERYBODY and not told:
-        return Decision(True, f"{login} may ask for {verb} once a day.")
-    return Decision(False, f"{login} may not give commands here: that takes write permission.{silent}", refuse=not told)
-
-
-def policy_text(api: Api, base: str, branch: str) -> str:
-    """The default branch's policy file as text. It is not understood here, only looked through."""
-    status, answer = api.get(f"{base}/contents/{POLICY}?ref={quote(branch, safe='')}")
-    content = answer.get("content") if status == 200 and isinstance(answer, dict) else None
-    return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
-
-
-def told_today(api: Api, base: str, account: int) -> bool:
-    """Whether this account was told within a day. Where more was written than one page holds, it counts as told:
-    a flood must not buy an answer."""
-    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - A_DAY))
-    _, found = api.get(f"{base}/issues/comments?since={since}&sort=created&direction=desc&per_page={PAGE}")
-    comments = found or []
-    told = any(
-        (comment.get("user") or {}).get("type") == "Bot"
-        and told_to(comment.get("body") or "") == str(account)
-        for comment in comments
-    )
-    return told or len(comments) >= PAGE
-
-
-def greet(asked: Asked, api: Api, environment: Mapping[str, str], actions: Actions, *, progress: bool) -> None:
+class Greeting:
     """The first that the asker sees. Nothing depends on it."""
-    base, trigger = f"/repos/{asked.repository.name}", asked.trigger
-    if not trigger.comment_id:
-        return
-    try:
+
+    def __init__(self, asked: Asked, api: Api, environment: Mapping[str, str]) -> None:
+        self.base = f"/repos/{asked.repository.name}"
+        self.asked = asked
+        self.api = api
+        self.run = environment.get("GITHUB_RUN_ID", "")
+        self.server = environment.get("GITHUB_SERVER_URL", "")
+        self.job = environment.get("GITHUB_REPOSITORY", "")
+
+    def react(self) -> None:
+        trigger = self.asked.trigger
         kind = "pulls" if trigger.event == REVIEW_COMMENT else "issues"
-        api.post(f"{base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": "eyes"})
-    except ApiError as error:
-        # On lines of a diff it takes a token that may write to pull requests.
-        actions.print(f"note: no reaction to the comment: {error}")
-    if not progress:
-        return
-    run = environment.get("GITHUB_RUN_ID", "")
-    page = f"{environment.get('GITHUB_SERVER_URL', '')}/{environment.get('GITHUB_REPOSITORY', '')}/actions/runs/{run}"
-    link = f"\n\n[Follow the run]({page})" if run else ""
-    key = request_key(trigger.event, trigger.comment_id)
-    written = mark(PROGRESS, request=key, state="on", **({"run": run} if run else {}))
-    body = marked(f"**Working on it**\n\n- getting ready{link}", written)
-    made = api.post(f"{base}/issues/{asked.number}/comments", {"body": body})
-    actions.set_output("comment", str(made["id"]))
+        self.api.post(f"{self.base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": "eyes"})
+
+    def begin(self, *, queued: bool) -> str:
+        """Write the progress comment; its id. `queued` is for a run that may have to wait for one before it."""
+        key = request_key(self.asked.trigger.event, self.asked.trigger.comment_id)
+        text = QUEUED if queued else "**Working on it**\n\n- getting ready"
+        fields = {"request": key, "state": "on"}
+        if self.run:
+            text += f"\n\n[Follow the run]({self.server}/{self.job}/actions/runs/{self.run})"
+            fields["run"] = self.run
+        if queued:
+            fields["queued"] = "yes"
+        body = marked(text, mark(PROGRESS, **fields))
+        made = self.api.post(f"{self.base}/issues/{self.asked.number}/comments", {"body": body})
+        return str(made["id"])
 
 
 def main(environment: Mapping[str, str]) -> ExitCode:
@@ -204,33 +185,84 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     name, payload = environment.get("GITHUB_EVENT_NAME", ""), Path(environment.get("GITHUB_EVENT_PATH", ""))
     asked = recognise(read_event(name, payload), given(environment))
     if isinstance(asked, Ignored):
-        return say(actions, Decision(False, asked.reason), "no_change")
+        return end(actions, asked.reason, "no_change")
+    verdict, _, comment = environment.get("SLASH_AGENT_GATE", "").partition(" ")
+    if verdict == GO:
+        say(actions, "A job of this workflow looked at it already.")
+        return go_on(actions, comment, gate=False)
+    gate = environment.get("SLASH_AGENT_MODE") == "gate"
     token = environment.get("SLASH_AGENT_GITHUB_TOKEN", "")
     if not token:
         raise UsageError("There is no GitHub token: give the action's input github-token.")
     api = Api(environment.get("GITHUB_API_URL", "https://api.github.com"), token)
+    policy = policy_file(environment.get("SLASH_AGENT_POLICY", ""))
     try:
-        decision = decide(asked, association(payload), api)
+        decision = Check(asked, association(payload), api, policy).decide()
     except ApiError as error:
-        return say(actions, Decision(True, f"{error}; the full check decides."))
-    say(actions, decision)
-    command = asked.command
-    actions.set_output("verb", command.verb.value if command and decision.go else "")
+        say(actions, f"{error}; the full check decides.")
+        return go_on(actions, "", gate=gate)
+    comment = answered(asked, decision, api, environment, actions)
+    if not decision.go:
+        return end(actions, decision.reason, "refused")
+    say(actions, decision.reason)
+    actions.set_output("verb", asked.command.verb.value if asked.command else "")
+    return go_on(actions, comment, gate=gate)
+
+
+def answered(
+    asked: Asked, decision: Decision, api: Api, environment: Mapping[str, str], actions: Actions
+) -> str:
+    """Tell whoever asked. The id of the progress comment, empty where there is none."""
     # A job that is done again has said all this at its first attempt.
     if environment.get("SLASH_AGENT_DRY_RUN") == "true" or environment.get("GITHUB_RUN_ATTEMPT", "1") != "1":
-        return ExitCode.DONE
+        return ""
+    command, trigger = asked.command, asked.trigger
+    greeting = Greeting(asked, api, environment)
     try:
-        if decision.refuse and asked.asker:
-            key = request_key(asked.trigger.event, asked.trigger.comment_id)
-            told = mark(REFUSED, request=key, to=asked.asker.id)
+        if decision.refuse and asked.asker and asked.number:
+            told = mark(REFUSED, request=request_key(trigger.event, trigger.comment_id), to=asked.asker.id)
             comments = f"/repos/{asked.repository.name}/issues/{asked.number}/comments"
             api.post(comments, {"body": marked(decision.reason, told)})
-        elif command and decision.go and environment.get("SLASH_AGENT_PROGRESS") != "false":
-            long_run = decision.known and not command.problem and command.verb not in INSTANT
-            greet(asked, api, environment, actions, progress=long_run)
+        if command is None or not (decision.go and trigger.comment_id) or is_off(environment):
+            return ""
+        try:
+            greeting.react()
+        except ApiError as error:
+            # On lines of a diff it takes a token that may write to pull requests.
+            actions.print(f"note: no reaction to the comment: {error}")
+        if decision.known and not command.problem and command.verb not in INSTANT:
+            return greeting.begin(queued=environment.get("SLASH_AGENT_MODE") == "gate")
     except ApiError as error:
         actions.print(f"note: the thread could not be told: {error}")
+    return ""
+
+
+def is_off(environment: Mapping[str, str]) -> bool:
+    return environment.get("SLASH_AGENT_PROGRESS") == "false"
+
+
+def go_on(actions: Actions, comment: str, *, gate: bool) -> ExitCode:
+    if comment.isdecimal():
+        actions.set_output("comment", comment)
+    if gate:
+        actions.set_output("gate", f"{GO} {comment}".rstrip())
+    else:
+        actions.set_output("go", "true")
     return ExitCode.DONE
+
+
+def end(actions: Actions, reason: str, status: str) -> ExitCode:
+    """It ends here, with the action's `status`."""
+    say(actions, reason)
+    actions.set_output("status", status)
+    actions.set_output("go", "false")
+    actions.add_summary(f"**Slash Agent: {status}**\n\n{reason}")
+    return ExitCode.DONE
+
+
+def say(actions: Actions, reason: str) -> None:
+    actions.print(reason)
+    actions.set_output("reason", " ".join(reason.split()))
 
 
 def given(environment: Mapping[str, str]) -> Given:
@@ -248,15 +280,12 @@ def association(payload: Path) -> str:
     return str(written.get("author_association", ""))
 
 
-def say(actions: Actions, decision: Decision, otherwise: str = "refused") -> ExitCode:
-    """`otherwise` is the action's status where it ends here."""
-    actions.print(decision.reason)
-    if not decision.go:
-        actions.set_output("status", otherwise)
-        actions.add_summary(f"**Slash Agent: {otherwise}**\n\n{decision.reason}")
-    actions.set_output("go", "true" if decision.go else "false")
-    actions.set_output("reason", " ".join(decision.reason.split()))
-    return ExitCode.DONE
+def is_bots(comment: Mapping[str, Any]) -> bool:
+    return bool((comment.get("user") or {}).get("type") == "Bot")
+
+
+def body_of(comment: Mapping[str, Any]) -> str:
+    return str(comment.get("body") or "")
 
 
 if __name__ == "__main__":

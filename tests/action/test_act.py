@@ -44,7 +44,7 @@ def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
     with ModelServer(mending()) as server:
         ran = act(stage, server).run("agent.yml", stage.sample.event)
         assert server.requests[0].headers["x-api-key"] == KEY
-    assert ran.jobs == {"run": "success", "publish": "success"}, ran.log
+    assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
     assert ran.artifacts == {"slash-agent-bundle"}
     [pull] = stage.pulls()
     assert pull["draft"]
@@ -56,7 +56,7 @@ def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage, insta
     with ModelServer([DONE]) as server:
         ran = act(stage, server, installed).run("agent.yml", stage.ask("/agent fix this", REPORTER))
         assert server.requests == []
-    assert ran.jobs == {"run": "success"}, ran.log
+    assert ran.jobs == {"gate": "success"}, ran.log
     assert "Install Slash Agent" not in steps(ran)
     assert ran.artifacts == set()
     assert len(stage.bot_comments()) == 1

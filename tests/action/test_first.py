@@ -154,6 +154,129 @@ def test_an_event_without_a_comment_is_for_the_full_check_or_for_nobody(stage: S
     assert ran.calls == []
 
 
+# -- in a job of its own, before the one that may have to wait
+
+GATE = {"SLASH_AGENT_MODE": "gate"}
+
+
+def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage) -> None:
+    ran = first(stage, **GATE)
+    [comment] = stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")[-1:]
+    assert (ran.code, ran.outputs["gate"]) == (0, f"go {comment['id']}")
+    assert "go" not in ran.outputs, "nothing else of the action is run in this job"
+    assert comment["body"].startswith("**Queued**\n\n- begins when a runner is free")
+    assert "state=on run=4711 queued=yes -->" in comment["body"]
+    assert len(ran.calls) <= 4
+    after = first(stage, SLASH_AGENT_GATE=ran.outputs["gate"], SLASH_AGENT_MODE="run")
+    assert (after.goes_on, after.outputs["comment"], after.calls) == (True, str(comment["id"]), [])
+
+
+def test_whom_the_gate_refuses_gets_nothing_to_hand_on(stage: Stage) -> None:
+    ran = first(stage, stage.ask("/agent fix this", REPORTER), **GATE)
+    assert "gate" not in ran.outputs
+    assert len(stage.bot_comments()) == 1
+    assert len(ran.calls) <= 5
+
+
+def test_where_github_does_not_answer_the_gate_the_full_check_decides(stage: Stage) -> None:
+    stage.forge.fail_next("GET", "/collaborators/", status=500, body={"message": "no"}, times=2)
+    assert first(stage, stage.ask("/agent fix this", REPORTER), **GATE).outputs["gate"] == "go"
+
+
+@pytest.mark.parametrize("given", ["", "no", "goes", "go; echo", "go 1\n2"])
+def test_only_the_gates_own_word_lets_by(stage: Stage, given: str) -> None:
+    ran = first(stage, stage.ask("/agent fix this", REPORTER), SLASH_AGENT_GATE=given)
+    assert ran.goes_on is given.startswith("go ")
+    assert "comment" not in ran.outputs
+
+
+# -- what nobody wrote: a push to a pull request, a label, a failed run
+
+
+def pull_event(stage: Stage, login: str, action: str = "synchronize", draft: bool = False) -> dict[str, Any]:
+    """An event of a pull request from a fork of `REPORTER`'s, caused by `login`."""
+    if not stage.get("pulls?state=all"):
+        fork = stage.forge.fork(stage.repo, REPORTER)
+        stage.forge.commit(fork, {"a.txt": "a\n"}, branch="topic", author=REPORTER)
+        stage.forge.open_pull(stage.repo, REPORTER, f"{REPORTER}:topic")
+    pull = {**stage.get("pulls?state=all")[0], "draft": draft, "author_association": "OWNER"}
+    sender = stage.ask("hello", login)["sender"]
+    repository = stage.sample.event["repository"]
+    return {
+        "action": action,
+        "number": pull["number"],
+        "pull_request": pull,
+        "sender": sender,
+        "repository": repository,
+    }
+
+
+TARGET = "pull_request_target"
+
+
+def pushed(stage: Stage, event: dict[str, Any], name: str = TARGET) -> First:
+    """Silent either way: nobody asked in words."""
+    ran = first(stage, event, name)
+    assert ran.code == 0, ran.said
+    assert stage.writes() == []
+    assert len(ran.calls) <= 3, ran.calls
+    return ran
+
+
+def test_an_outsiders_push_costs_no_install(stage: Stage) -> None:
+    """The payload calls its author the owner, which is believed of nobody."""
+    ran = pushed(stage, pull_event(stage, REPORTER))
+    assert not ran.goes_on
+    assert "no right here" in ran.outputs["reason"]
+
+
+@pytest.mark.parametrize("policy", ["thread_author: [review]\n", "tiers:\n  outsider: {verbs: [review]}\n"])
+def test_where_the_policy_speaks_of_outsiders_their_push_is_looked_at(stage: Stage, policy: str) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    assert pushed(stage, pull_event(stage, REPORTER)).goes_on
+
+
+@pytest.mark.parametrize("role", ["triage", "write"])
+def test_a_collaborators_push_is_looked_at(stage: Stage, role: Any) -> None:
+    stage.forge.grant(stage.repo, REPORTER, role)
+    assert pushed(stage, pull_event(stage, REPORTER)).goes_on
+
+
+def test_a_draft_is_looked_at_only_where_the_policy_speaks_of_drafts(stage: Stage) -> None:
+    event = pull_event(stage, MAINTAINER, draft=True)
+    assert not pushed(stage, event).goes_on
+    stage.forge.commit(stage.repo, {".github/agent.yml": "review: {drafts: true}\n"})
+    assert pushed(stage, event).goes_on
+
+
+def test_a_bots_push_and_one_of_another_account_under_a_known_name_are_refused(stage: Stage) -> None:
+    stage.forge.add_user("helpful[bot]", kind="Bot")
+    assert not pushed(stage, pull_event(stage, "helpful[bot]")).goes_on
+    event = pull_event(stage, REPORTER)
+    event["sender"]["login"] = MAINTAINER
+    assert not pushed(stage, event).goes_on
+
+
+def test_a_label_by_somebody_without_rights_sets_nothing_off(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "triggers:\n  labels: {agent-fix: fix}\n"})
+    base = {"action": "labeled", "label": {"name": "agent-fix"}, "issue": stage.sample.event["issue"]}
+    for login, goes_on in ((REPORTER, False), (MAINTAINER, True)):
+        event = {
+            **base,
+            "sender": stage.ask("x", login)["sender"],
+            "repository": stage.sample.event["repository"],
+        }
+        assert pushed(stage, event, "issues").goes_on is goes_on
+
+
+def test_the_named_policy_is_the_one_that_is_looked_through(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/strict.yml": "tiers:\n  outsider: {verbs: [review]}\n"})
+    event = stage.ask("/agent review", REPORTER)
+    assert not first(stage, event).goes_on
+    assert first(stage, event, SLASH_AGENT_POLICY=".github/strict.yml").goes_on
+    assert first(stage, event, SLASH_AGENT_POLICY="../strict.yml").code == 2
+
+
 # -- who does not
 
 

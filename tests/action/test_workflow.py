@@ -48,7 +48,8 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, runner
     with ModelServer(mending()) as server:
         jobs = runner(server).workflow(stage.sample.event)
         assert server.requests[0].headers["x-api-key"] == KEY
-    assert results(jobs) == {"instant": "skipped", "run": "success", "publish": "success"}, logs(jobs)
+    done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
+    assert results(jobs) == done, logs(jobs)
     [pull] = stage.pulls()
     assert pull["draft"]
     assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
@@ -100,14 +101,17 @@ def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> 
     assert done.outputs["status"] == "changed", done.log
 
 
-def test_an_outsider_ends_the_run_job_and_nothing_is_published(stage: Stage, runner: Make) -> None:
+def test_an_outsider_gets_no_further_than_the_gate_and_takes_no_place_in_the_queue(
+    stage: Stage, runner: Make
+) -> None:
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask("/agent fix this", REPORTER))
         assert server.requests == []
-    assert results(jobs) == {"instant": "skipped", "run": "success", "publish": "skipped"}
+    done = {"instant": "skipped", "gate": "success", "run": "skipped", "publish": "skipped"}
+    assert results(jobs) == done, logs(jobs)
     assert len(stage.bot_comments()) == 1
-    assert jobs["run"].log.count("\n") == 1
-    assert "refused" in jobs["run"].summary
+    assert jobs["gate"].log.count("\n") == 1
+    assert "refused" in jobs["gate"].summary
 
 
 @pytest.mark.parametrize(("login", "body"), [("helper[bot]", "/agent fix this"), (MAINTAINER, "Thank you!")])
@@ -126,7 +130,7 @@ def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: 
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask(body, REPORTER))
     assert jobs["instant"].result != "skipped"
-    assert (jobs["run"].result, jobs["publish"].result) == ("skipped", "skipped")
+    assert {jobs[name].result for name in ("gate", "run", "publish")} == {"skipped"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: 
 )
 def test_words_that_only_begin_like_them_are_for_the_agent(stage: Stage, runner: Make, body: str) -> None:
     with ModelServer([DONE]) as server:
-        jobs = runner(server).workflow(stage.ask(body, REPORTER))
+        jobs = runner(server).workflow(stage.ask(body))
     assert jobs["instant"].result == "skipped"
     assert jobs["run"].result != "skipped"
 
@@ -145,7 +149,7 @@ def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask("> /agent fix this\n\nWhat does that do?"))
         assert server.requests == []
-    assert (jobs["run"].result, jobs["publish"].result) == ("success", "skipped")
+    assert (jobs["gate"].result, jobs["run"].result) == ("success", "skipped")
     assert stage.asked_by_bot() == []
 
 

@@ -27,7 +27,7 @@ def is_progress_edit(line: str) -> bool:
 
 @pytest.mark.bubblewrap
 def test_a_whole_fix_costs_at_most_twelve_calls_besides_progress_edits(stage: Stage) -> None:
-    """The first step, the run and the publishing, as the two jobs do them."""
+    """The first answer, the run and the publishing, as the three jobs do them."""
     run = stage.forge.add_run(stage.repo, workflow=WORKFLOW, event="issue_comment", conclusion=None)
     file = stage.event_file(stage.sample.event)
     actions = {
@@ -40,12 +40,15 @@ def test_a_whole_fix_costs_at_most_twelve_calls_besides_progress_edits(stage: St
         more = {**actions, **server.environment(), "SLASH_AGENT_MODEL": MODEL}
         output = stage.folder / "output"
         own = {"SLASH_AGENT_GITHUB_TOKEN": stage.sample.run_token, "GITHUB_OUTPUT": str(output)}
-        first = stage.call(
-            [sys.executable, "-I", str(FIRST)],
-            stage.environment(**{**actions, **own, "GITHUB_ACTIONS": "true"}),
-        )
-        found = re.search(r"comment<<\S+\n(\d+)\n", output.read_text())
+        step = stage.environment(**{**actions, **own, "GITHUB_ACTIONS": "true"})
+        first = stage.call([sys.executable, "-I", str(FIRST)], {**step, "SLASH_AGENT_MODE": "gate"})
+        found = re.search(r"gate<<\S+\ngo (\d+)\n", output.read_text())
         assert found, first.said
+        before = len(api_calls(stage))
+        again = stage.call(
+            [sys.executable, "-I", str(FIRST)], {**step, "SLASH_AGENT_GATE": f"go {found.group(1)}"}
+        )
+        assert (again.code, len(api_calls(stage))) == (0, before), again.said
         ran = stage.run(**more, SLASH_AGENT_COMMENT=found.group(1))
     assert (first.code, ran.code) == (0, 0), first.said + ran.said
     published = stage.publish(**actions)
