@@ -15,6 +15,9 @@ _INSIDE = "/run/slash-agent"
 virtual environment of the repository, or work on this very program: a check's result would then be the word of
 code that the agent has edited."""
 
+SKILLS = f"{_INSIDE}/skills"
+"""Where loaded skills are seen inside, in every run the same."""
+
 _MODULES = ("__init__.py", "contracts", "workshop/__init__.py", "workshop/host")
 """All that is shown of this package: nothing else of it is imported inside."""
 

@@ -17,8 +17,9 @@ def resolve(context: Context, path: str) -> Path:
 
 
 def resolve_readable(context: Context, path: str) -> Path:
-    """As `resolve`, but the workshop's own folders (spilled output, temporary files) may be read as well."""
-    return _resolve(context, path, (context.root, context.spill, context.tmp))
+    """As `resolve`, but the workshop's own folders (spilled output, temporary files) may be read as well, and those
+    that are shown to be read."""
+    return _resolve(context, path, (context.root, context.spill, context.tmp, *context.readable))
 
 
 def _resolve(context: Context, path: str, folders: tuple[Path, ...]) -> Path:
