@@ -49,6 +49,7 @@ class Server:
             records=Records(),
             history=History(Path(hello["history"])),
             assume_read=hello["assume_read"],
+            readable=tuple(map(Path, hello.get("readable", ()))),
         )
         self._scanner = Scanner(self._context)
 
