@@ -56,7 +56,7 @@ def first_message(request: Request, facts: Facts, marker: str, last: LastRun | N
 
 def _instruction(request: Request) -> str:
     """The wish, in words that stand alone. Of an approved plan nothing is left to wish: it is carried out."""
-    if request.plan is not None:
+    if request.plan is not None and request.verb is not Verb.CONTINUE:
         return "Carry out the approved plan below, exactly."
     points = request.wish != request.instruction
     if points and request.verb is Verb.CONTINUE:

@@ -20,6 +20,7 @@ from bot.contracts.outcome import (
     Status,
     WithheldFile,
 )
+from bot.contracts.request import Verb
 from bot.contracts.wording import count_of, duration
 from bot.gate.text import break_commit_words, clean_line, clean_markdown, withhold_if_secret
 from bot.publish import markdown
@@ -43,10 +44,12 @@ _ROOMS = (1.0, 0.4, 0.1)
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Web addresses of the run in Actions and of its report; empty where there is none."""
+    """Web addresses of the run in Actions, of its report and of the approved plan's comment; empty where there is
+    none."""
 
     run: str = ""
     report: str = ""
+    plan: str = ""
 
 
 NO_LINKS = Links()
@@ -153,6 +156,8 @@ def _view(
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "instruction": request.wish,
         "plan": request.plan,
+        "plan_url": links.plan,
+        "approved": request.verb is not Verb.CONTINUE,
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
         "summary": outcome.description.summary,
         "review_notes": outcome.description.notes,

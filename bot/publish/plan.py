@@ -19,19 +19,22 @@ from pathlib import Path
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
-from bot.contracts.request import Request, Verb
+from bot.contracts.request import Request, Thread, Verb
 from bot.contracts.wording import count_of
 from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account
+from bot.intake.command import PLAN as APPROVED
+from bot.intake.command import parse_command
 from bot.publish.answer import finished, footer
 from bot.publish.body import Links, shown_code, shown_line
 from bot.publish.bundle import Bundle
-from bot.publish.markers import is_ours, read_mark
+from bot.publish.markers import PROGRESS, asking_comment, is_ours, read_mark
 from bot.publish.remote import Remote
 from bot.publish.schema import parse_plan
 from bot.publish.thread import Place, post, rewrite, with_mark
+from bot.publish.traces import comes_before, traces
 
 PLAN = "plan"
 """The kind of the mark. Its fields beside the usual ones: `plan`, the hash, and `by`, the key of the request that
@@ -85,11 +88,11 @@ def publish_plan(
     return finished(host, place, bundle.outcome, links)
 
 
-def find_plan(host: Host, place: Place, prefix: str) -> Plan:
+def find_plan(host: Host, place: Place, prefix: str, heirs: frozenset[str] = frozenset()) -> Plan:
     """The plan of this thread whose hash begins with `prefix`, for an approval.
 
     Raises `UsageError`, a sentence for whoever approves, where there is none, more than one, where it was edited
-    since it was posted, or carried out before by another request than `place`'s.
+    since it was posted, or carried out before by another request than `place`'s or those that it goes on from, `heirs`.
     """
     own = [one for one in _own(host, place) if _hash(one)]
     named = [one for one in own if prefix and _hash(one).startswith(prefix.lower())]
@@ -103,7 +106,7 @@ def find_plan(host: Host, place: Place, prefix: str) -> Plan:
         raise UsageError(f"More than one plan begins with {shown_code(prefix)}: write more of its hash.")
     short = _short(_hash(named[0]))
     by = _fields(named[0]).get("by", "")
-    if by and by != place.key:
+    if by and by not in {place.key, *heirs}:
         raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
     plan = _read(named[0].body)
     if plan is None or plan.hash != _hash(named[0]) or (not by and _is_changed(named[0])):
@@ -113,42 +116,123 @@ def find_plan(host: Host, place: Place, prefix: str) -> Plan:
     return plan
 
 
-def check_approved(host: Host, place: Place | None, request: Request) -> None:
-    """Before the result of an `approve` is published: its plan stands in the thread, unchanged and not carried out.
+def plan_gone_on_with(host: Host, place: Place, thread: Thread) -> Plan | None:
+    """The approved plan that a `continue` at `place` goes on with; `None` where the last run carries out none.
 
-    Does nothing for other requests. Raises `PublishError`.
+    Raises `UsageError` where that approval or plan does not stand any more as it did.
     """
+    behind = _behind(host, place, thread)
+    return find_plan(host, place, behind.prefix, behind.keys) if behind is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What a request whose result is to be published carries out: nothing where `plan` is `None`. `url` is the plan's
+    comment; `heirs` are the keys of the requests that it goes on from."""
+
+    plan: Plan | None = None
+    url: str = ""
+    heirs: frozenset[str] = frozenset()
+
+
+def check_approved(host: Host, place: Place | None, request: Request) -> Approval:
+    """Before the result of an `approve`, or of a `continue` after one, is published: its plan stands in the thread,
+    unchanged and not carried out by another.
+
+    Raises `PublishError`.
+    """
+    heirs: frozenset[str] = frozenset()
+    if request.verb is Verb.CONTINUE and place is not None and request.thread is not None:
+        behind = _behind(host, place, request.thread)
+        named = request.plan.hash if request.plan else ""
+        if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
+            raise PublishError(
+                "The bundle goes on with another plan than the one that was approved: nothing was done."
+            )
+        heirs = behind.keys if behind else heirs
     if request.verb is not Verb.APPROVE and request.plan is None:
-        return
+        return Approval()
     if request.plan is None or place is None:
         raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
     try:
-        find_plan(host, place, request.plan.hash)
+        plan = find_plan(host, place, request.plan.hash, heirs)
     except UsageError as error:
         raise PublishError(str(error)) from error
+    return Approval(plan, _url(host, place, plan, request.thread), heirs)
 
 
-def tell_carried_out(host: Host, place: Place | None, request: Request, number: int) -> tuple[str, ...]:
+def tell_carried_out(host: Host, place: Place | None, approval: Approval, number: int) -> tuple[str, ...]:
     """Say under the approved plan that it was carried out, in pull request `number`; soft failures."""
-    if request.plan is None or place is None:
+    if approval.plan is None or place is None:
         return ()
+    result = f"pull request #{number}." if number else "done."
     try:
-        mark_carried_out(host, place, request.plan, f"pull request #{number}." if number else "done.")
+        mark_carried_out(host, place, approval.plan, result, approval.heirs)
     except GitHubError as error:
         return (f"The plan could not be marked as carried out: {error}",)
     return ()
 
 
-def mark_carried_out(host: Host, place: Place, plan: Plan, result: str) -> None:
-    """Say under the plan that the request at `place` carried it out; `result` is Markdown of ours. Raises
-    `GitHubError`."""
+def mark_carried_out(
+    host: Host, place: Place, plan: Plan, result: str, heirs: frozenset[str] = frozenset()
+) -> None:
+    """Say under the plan that the request at `place` carried it out; `result` is Markdown of ours. A request that goes
+    on from one that did takes its place. Raises `GitHubError`."""
     for one in _own(host, place):
         fields = _fields(one)
-        if _hash(one) != plan.hash or "by" in fields:
+        if _hash(one) != plan.hash or ("by" in fields and fields["by"] not in heirs):
             continue
-        text = f"**Carried out:** {result}\n\n{_above_mark(one).rstrip()}"
+        above = _above_mark(one)
+        if "by" in fields:
+            above = above.partition("\n\n")[2]
+        text = f"**Carried out:** {result}\n\n{above.rstrip()}"
         body = with_mark(place, PLAN, text, {**fields, "by": place.key})
         rewrite(host, _at(place, one), one.id, body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The approval that a chain of `continue` goes back to: the hash as written, the keys of the requests since."""
+
+    prefix: str
+    keys: frozenset[str]
+
+
+def _behind(host: Host, place: Place, thread: Thread) -> _Behind | None:
+    found = traces(
+        host, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
+    )
+    keys: set[str] = set()
+    for trace in reversed(found):
+        if trace.kind != PROGRESS or not comes_before(trace.key, place.key):
+            continue
+        keys |= {trace.key, trace.asked}
+        body, edited = _asking(host, place, trace.asked)
+        command = parse_command(body)
+        if command is None or command.problem or command.verb not in (Verb.APPROVE, Verb.CONTINUE):
+            return None
+        if command.verb is Verb.APPROVE:
+            if edited:
+                raise UsageError("The comment that approved the plan was edited: approve the plan again.")
+            return _Behind(command.options.get(APPROVED, ""), frozenset(keys))
+    return None
+
+
+def _asking(host: Host, place: Place, key: str) -> tuple[str, bool]:
+    """What stands in the comment that asked, and whether it was edited; empty where it was deleted."""
+    number, on_lines = asking_comment(key)
+    found = host.review_comment(place.repository, number) if on_lines else None
+    if found is not None:
+        return found.body, found.updated_at != found.created_at
+    comment = host.comment(place.repository, number) if number and not on_lines else None
+    return (comment.body, comment.updated_at != comment.created_at) if comment else ("", False)
+
+
+def _url(host: Host, place: Place, plan: Plan, thread: Thread | None) -> str:
+    found = next((one for one in _own(host, place) if _hash(one) == plan.hash), None)
+    if found is None or thread is None:
+        return ""
+    return f"{thread.url}#{'discussion_r' if found.lines else 'issuecomment-'}{found.id}"
 
 
 def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:

@@ -33,6 +33,9 @@ from bot.publish.work import OpeningRefusedError, Published, Work
 if TYPE_CHECKING:
     from bot.publish.writes import Proposed
 
+if TYPE_CHECKING:
+    from bot.publish.plan import Approval
+
 __all__ = ["Published", "publish"]
 
 
@@ -96,8 +99,9 @@ def publish(
             return _with_writes(Published(notes=notes), proposed, host)
         if not _has_change(bundle):
             return _with_writes(Published(notes=told.ended()), proposed, host)
-        _check_approved(host, told.place, outcome.request)
+        approval = _check_approved(host, told.place, outcome.request)
         git = _bare(folder, outcome.base_sha)
+        links = replace(links, plan=approval.url if approval else "")
         work = Work(bundle, host, remote, git, links, recorder, identity, may_write)
         published = publish_change(work)
     except OpeningRefusedError as error:
@@ -111,7 +115,7 @@ def publish(
     # In a dry run the thread's comments are not there to be finished.
     number = 0 if recorder is not None else published.pr_number
     notes = (*published.notes, *told.published(number, published.suggested))
-    notes = (*notes, *_tell_carried_out(host, told.place, outcome.request, number))
+    notes = (*notes, *_tell_carried_out(host, told.place, approval, number))
     return _with_writes(replace(published, notes=notes), proposed, host)
 
 
@@ -177,20 +181,23 @@ def _with_writes(published: Published, proposed: Proposed | None, host: Host) ->
     return replace(published, written=written, withheld=made.withheld)
 
 
-def _check_approved(host: Host, place: Place | None, request: Request) -> None:
-    """A plan is carried out once, as it was posted."""
-    if request.verb is Verb.APPROVE or request.plan is not None:
-        from bot.publish.plan import check_approved
+def _check_approved(host: Host, place: Place | None, request: Request) -> Approval | None:
+    """A plan is carried out once, as it was posted. `None` where there is no plan in this."""
+    if request.verb not in (Verb.APPROVE, Verb.CONTINUE) and request.plan is None:
+        return None
+    from bot.publish.plan import check_approved
 
-        check_approved(host, place, request)
+    return check_approved(host, place, request)
 
 
-def _tell_carried_out(host: Host, place: Place | None, request: Request, number: int) -> tuple[str, ...]:
-    if request.plan is None:
+def _tell_carried_out(
+    host: Host, place: Place | None, approval: Approval | None, number: int
+) -> tuple[str, ...]:
+    if approval is None:
         return ()
     from bot.publish.plan import tell_carried_out
 
-    return tell_carried_out(host, place, request, number)
+    return tell_carried_out(host, place, approval, number)
 
 
 def _kind(bundle: Bundle) -> Status:

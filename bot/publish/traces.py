@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bot.github.host import Host
 from bot.github.values import Account
-from bot.publish.markers import ANSWER, ENDED, PROGRESS, is_ours, read_mark
+from bot.publish.markers import ANSWER, ENDED, PROGRESS, asking_comment, is_ours, read_mark
 from bot.publish.thread import Place, Written, tries_key, written_at
 
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
@@ -56,6 +56,12 @@ def traces(
     if is_pull:
         found += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(host, talk)]
     return sorted((one for one in found if one is not None), key=lambda one: one.updated_at)
+
+
+def comes_before(key: str, own: str) -> bool:
+    """Whether a request came before another one. Comments in a conversation and on lines are numbered apart."""
+    (one, on_lines), (other, of_lines) = asking_comment(key), asking_comment(own)
+    return one < other if one and other and on_lines == of_lines else key != own
 
 
 def tries_at(host: Host, repository: str, number: int, head_sha: str) -> int:

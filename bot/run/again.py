@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.contracts.errors import ExitCode
+from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -26,8 +26,9 @@ from bot.intake.context import bare_thread
 from bot.intake.event import CommentEvent, Event, ReviewEvent
 from bot.intake.who import tier_of
 from bot.publish.markers import PROGRESS, asking_comment
+from bot.publish.plan import plan_gone_on_with
 from bot.publish.thread import Place, key_of
-from bot.publish.traces import Trace, traces
+from bot.publish.traces import Trace, comes_before, traces
 
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -112,7 +113,7 @@ def last_trace(place: Place, thread: Thread, github: GitHub) -> Trace | None:
         github, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
     )
     return next(
-        (one for one in reversed(found) if one.kind == PROGRESS and _is_before(one.key, place.key)), None
+        (one for one in reversed(found) if one.kind == PROGRESS and comes_before(one.key, place.key)), None
     )
 
 
@@ -132,7 +133,8 @@ def event_behind(
 
 
 def continued(request: Request, place: Place, github: GitHub) -> Request | Refusal:
-    """`request` with the Actions run that it goes on from. Only whoever asked for that run, or a maintainer, may."""
+    """`request` with the Actions run that it goes on from, and the plan where that one carries out an approved one.
+    Only whoever asked for that run, or a maintainer, may."""
     if request.thread is None:
         return _refused("`/agent continue` is for a thread in which something was asked for.")
     last = last_trace(place, request.thread, github)
@@ -144,7 +146,11 @@ def continued(request: Request, place: Place, github: GitHub) -> Request | Refus
             return _refused(
                 f"{request.actor.login} did not ask for the last run: whoever did, or a maintainer, can go on from it."
             )
-    return replace(request, resumes=last.run)
+    try:
+        plan = plan_gone_on_with(github, place, request.thread)
+    except UsageError as error:
+        return _refused(str(error))
+    return replace(request, resumes=last.run, plan=plan)
 
 
 def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> bool:
@@ -186,12 +192,6 @@ def _unpack(content: bytes, folder: Path) -> bool:
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
         return False
     return True
-
-
-def _is_before(key: str, own: str) -> bool:
-    """Whether a request came before another one. Comments in a conversation and on lines are numbered apart."""
-    (one, on_lines), (other, of_lines) = asking_comment(key), asking_comment(own)
-    return one < other if one and other and on_lines == of_lines else key != own
 
 
 def _comment(github: GitHub, repository: str, key: str) -> _Asked | None:

@@ -17,8 +17,9 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
 from bot.publish.body import NO_LINKS
 from bot.publish.bundle import Bundle
-from bot.publish.plan import find_plan, mark_carried_out, plan_text
-from bot.publish.thread import Place
+from bot.publish.markers import PROGRESS
+from bot.publish.plan import find_plan, mark_carried_out, plan_gone_on_with, plan_text
+from bot.publish.thread import Place, put_comment
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 
@@ -243,3 +244,94 @@ def test_where_nobody_asked_in_a_thread_it_is_only_said(world: World) -> None:
     world.publish(planned(world, request=request))
     assert any("Sum totals exactly" in line for line in world.said)
     assert posted(world) == []
+
+
+# Going on with an approved plan
+
+
+def asked(world: World, body: str) -> int:
+    return world.forge.comment(REPO, world.issue, "ann", body)[0]
+
+
+def worked_on(world: World, comment: int) -> None:
+    """The progress comment of a run that came to nothing."""
+    put_comment(world.github(), place(world, str(comment)), PROGRESS, "**Failed**")
+
+
+def going_on(world: World, comment: int, plan: Plan | None = PLAN_A) -> Bundle:
+    request = world.outcome().request
+    assert request.trigger is not None
+    trigger = replace(request.trigger, comment_id=comment)
+    request = replace(request, verb=Verb.CONTINUE, trigger=trigger, plan=plan, resumes=7)
+    return world.bundle(request=request)
+
+
+def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: World) -> None:
+    world.publish(planned(world))
+    worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
+    first = asked(world, "/agent continue")
+    worked_on(world, first)
+    second = asked(world, "/agent continue and mind the tests")
+    thread = world.outcome().request.thread
+    assert thread is not None
+    assert plan_gone_on_with(world.github(), place(world, str(second)), thread) == PLAN_A
+    bundle = going_on(world, second)
+    for _ in range(2):
+        published = world.publish(bundle)
+    [comment] = posted(world)
+    assert comment["body"].startswith(f"**Carried out:** pull request #{published.pr_number}.")
+    assert f"[`{PLAN_A.hash[:12]}`]({comment['html_url']})" in world.pulls()[0]["body"]
+    with pytest.raises(UsageError, match="was carried out already"):
+        found(world, key="999999")
+
+
+def test_going_on_from_a_run_that_carried_it_out_in_part_is_no_second_time(world: World) -> None:
+    world.publish(planned(world))
+    approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
+    worked_on(world, approval)
+    mark_carried_out(world.github(), place(world, str(approval)), PLAN_A, "pull request #9.")
+    again = asked(world, "/agent continue")
+    published = world.publish(going_on(world, again))
+    [comment] = posted(world)
+    assert comment["body"].startswith(f"**Carried out:** pull request #{published.pr_number}.\n\n**Plan: ")
+    assert f"by={again} " in f"{comment['body']} "
+
+
+def test_what_another_carried_out_meanwhile_is_not_gone_on_with(world: World) -> None:
+    """An approval and a `continue` at the same time: the one that is published second is not."""
+    world.publish(planned(world))
+    worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
+    again = asked(world, "/agent continue")
+    other = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
+    mark_carried_out(world.github(), place(world, str(other)), PLAN_A, "pull request #9.")
+    with pytest.raises(PublishError, match="was carried out already"):
+        world.publish(going_on(world, again))
+    assert world.pulls() == []
+
+
+@pytest.mark.parametrize("plan", [None, PLAN_B])
+def test_a_bundle_that_says_another_plan_than_was_approved_is_not_published(
+    world: World, plan: Plan | None
+) -> None:
+    world.publish(planned(world))
+    worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
+    with pytest.raises(PublishError, match="another plan than the one that was approved"):
+        world.publish(going_on(world, asked(world, "/agent continue"), plan))
+
+
+def test_a_continue_of_something_else_has_no_plan(world: World) -> None:
+    world.publish(planned(world))
+    worked_on(world, asked(world, "/agent fix this"))
+    comment = asked(world, "/agent continue")
+    with pytest.raises(PublishError, match="another plan than the one that was approved"):
+        world.publish(going_on(world, comment))
+    assert world.publish(going_on(world, comment, None)).created
+
+
+def test_an_approval_that_was_edited_since_is_none_to_go_on_from(world: World) -> None:
+    world.publish(planned(world))
+    approval = asked(world, "/agent fix this")
+    worked_on(world, approval)
+    world.forge.edit_comment(REPO, approval, f"/agent approve {PLAN_A.hash[:12]}", at="2099-01-01T00:00:00Z")
+    with pytest.raises(PublishError, match="was edited: approve the plan again"):
+        world.publish(going_on(world, asked(world, "/agent continue")))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bot.forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Ran, Stage
@@ -214,3 +214,35 @@ def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
     ran, _, _ = act(stage, [shell("true"), DONE], stage.ask("/agent continue"))
     assert "Traceback" not in ran.said
     assert not list(stage.folder.rglob("evil.txt"))
+
+
+# -- a plan
+
+
+def published(stage: Stage, event: object) -> Ran:
+    file = stage.event_file(event)
+    return stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+
+
+def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_carried_out_twice(
+    stage: Stage,
+) -> None:
+    steps = [{"text": "Round first.", "paths": ["tidytime/format.py"]}]
+    plan = Call("submit_plan", {"title": "Round durations first", "steps": steps})
+    event = stage.ask("/agent plan how to mend this")
+    act(stage, [plan, Say("Planned.")], event)
+    assert published(stage, event).code == 0
+    [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
+    approve = comment.partition("`/agent approve ")[2][:12]
+    ran, _, _ = act(stage, [VIEW, Turn(EDITS)], stage.ask(f"/agent approve {approve}"))
+    assert ran.code == 5, ran.said
+    event = stage.ask("/agent continue and say why.")
+    ran, _, asked = act(stage, [DESCRIBE, DONE], event)
+    assert ran.code == 0, ran.said
+    assert "and say why." in asked[0]
+    assert "Round first." in asked[0]
+    assert published(stage, event).code == 0
+    assert published(stage, event).code == 0
+    [pull] = stage.pulls()
+    assert approve in pull["body"]
+    assert "was carried out already" in nothing_asked(stage, f"/agent approve {approve}")
