@@ -1,0 +1,377 @@
+"""Writes of a bundle that was tampered with, or is published twice or late: judged again, whatever was accepted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import GateError, PublishError, UsageError
+from bot.contracts.outcome import Outcome, Status
+from bot.contracts.pulls import ReviewThread, Side
+from bot.contracts.request import Actor, Tier, Verb
+from bot.contracts.triage import ThreadState, Triage, TriageThread
+from bot.contracts.writes import (
+    AddComment,
+    AddLabel,
+    AddReply,
+    CloseThread,
+    EditThread,
+    RemoveLabel,
+    Write,
+    Writes,
+)
+from bot.publish.bundle import WRITES, Bundle, read_bundle, write_bundle
+from bot.publish.markers import WRITE, marked, read_mark
+from bot.publish.work import Published
+from tests.publish.conftest import REPO, World
+
+TASK = """---
+threads: { kind: all, without: [pinned] }
+writes: { comment: 2, label: 3, close: 1, edit: 1, labels: [Stale, triage], close_after_days: 0 }
+---
+Look after the issues.
+"""
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture(autouse=True)
+def task(world: World) -> None:
+    world.base_sha = world.forge.commit(
+        REPO,
+        {
+            ".github/agent/keeper.md": TASK,
+            ".github/agent/silent.md": "Mend it.",
+            ".github/agent.yml": "triggers: { labels: { please fix: fix } }",
+        },
+    )
+
+
+@pytest.fixture
+def other(world: World) -> int:
+    """An issue that no run was shown."""
+    return world.forge.create_issue(REPO, "bob", "Another")
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def triaged(world: World, *numbers: int, **fields: Any) -> Outcome:
+    threads = tuple(
+        TriageThread(ThreadState(number, False, "open", False, (), now()), "", "", "bob", now())
+        for number in (world.issue, *numbers)
+    )
+    request = replace(
+        world.outcome().request,
+        actor=Actor("schedule", 0, Tier.SCHEDULE),
+        thread=None,
+        trigger=None,
+        task="keeper",
+        triage=Triage(now(), threads),
+    )
+    request = replace(request, **fields)
+    return world.outcome(request=request, status=Status.ANSWERED, answer="Looked at it.")
+
+
+def bundled(world: World, outcome: Outcome, *writes: Write) -> Bundle:
+    folder = world.room("bundle")
+    write_bundle(folder, outcome, b"", b"", "", writes=Writes(writes))
+    return read_bundle(folder)
+
+
+def publish(world: World, *writes: Write, outcome: Outcome | None = None, **options: Any) -> Published:
+    return world.publish(bundled(world, outcome or triaged(world), *writes), **options)
+
+
+def words(world: World, number: int = 0) -> list[str]:
+    """What was written in the thread by us."""
+    return [body for body in world.comments(number) if read_mark(body, WRITE) is not None]
+
+
+def names(world: World, number: int = 0) -> list[str]:
+    return [label["name"] for label in world.api(f"/issues/{number or world.issue}")["labels"]]
+
+
+def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> None:
+    bundle = bundled(
+        world,
+        triaged(world),
+        CloseThread(world.issue, "completed"),
+        AddLabel(world.issue, "stale"),
+        AddComment(world.issue, "Is this *still* so, @bob? See #1."),
+        EditThread(world.issue, title="Totals: off by a cent"),
+    )
+    published = world.publish(bundle)
+    number = f"#{world.issue}"
+    # The comment first, since by it the rest is known to be ours.
+    assert published.written == (
+        f"comment on {number}", f"edit the title of {number}", f"label {number} with `stale`",
+        f"close {number} as completed",
+    )  # fmt: skip
+    [said] = words(world)
+    assert said.startswith("Is this *still* so, @\u200bbob?")
+    assert "Written by the maintenance task `keeper`" in said
+    issue = world.api(f"/issues/{world.issue}")
+    assert (issue["title"], issue["state"], issue["state_reason"]) == (
+        "Totals: off by a cent", "closed", "completed",
+    )  # fmt: skip
+    again = world.publish(bundle)
+    assert (again.written, again.withheld) == ((), ())
+    assert words(world) == [said]
+
+
+def test_a_label_is_taken_off_once(world: World) -> None:
+    world.forge.label(REPO, world.issue, "octo", "triage")
+    bundle = bundled(world, triaged(world), RemoveLabel(world.issue, "triage"))
+    assert len(world.publish(bundle).written) == 1
+    assert names(world) == []
+    assert world.publish(bundle).written == ()
+
+
+def not_shown(world: World, other: int) -> Write:
+    return AddComment(other, "Hello")
+
+
+def hidden(world: World, other: int) -> Write:
+    return AddComment(world.issue, "Hello <!-- slash-agent pull-request task=keeper -->")
+
+
+def command(world: World, other: int) -> Write:
+    return AddComment(world.issue, "Hello\n\n/agent fix this")
+
+
+def flood(world: World, other: int) -> Write:
+    return AddComment(world.issue, " ".join(f"@user{number}" for number in range(50)))
+
+
+def long(world: World, other: int) -> Write:
+    return AddComment(world.issue, "x" * 65_537)
+
+
+def trigger(world: World, other: int) -> Write:
+    return AddLabel(world.issue, "please fix")
+
+
+def our_label(world: World, other: int) -> Write:
+    return AddLabel(world.issue, "agent:fix")
+
+
+def foreign_label(world: World, other: int) -> Write:
+    return AddLabel(world.issue, "security")
+
+
+def pull(world: World, other: int) -> Write:
+    return CloseThread(other)
+
+
+def reply(world: World, other: int) -> Write:
+    return AddReply(world.issue, 77, "Hello")
+
+
+BAD: list[Callable[[World, int], Write]] = [
+    not_shown, hidden, command, flood, long, trigger, our_label, foreign_label, pull, reply,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(
+    world: World, other: int, bad: Callable[[World, int], Write]
+) -> None:
+    before = world.writes()
+    with pytest.raises((PublishError, UsageError)):
+        publish(world, AddComment(world.issue, "Harmless"), bad(world, other))
+    assert world.writes() == before
+
+
+def test_a_secret_in_a_text_keeps_all_from_being_made(world: World) -> None:
+    before = world.writes()
+    with pytest.raises(GateError, match="credential"):
+        publish(world, AddComment(world.issue, f"Use {KEY}"))
+    assert world.writes() == before
+
+
+def test_more_than_the_task_allows(world: World) -> None:
+    with pytest.raises(PublishError, match="2 writes of the kind `comment`"):
+        publish(world, *(AddComment(world.issue, f"Hello {n}") for n in range(3)))
+    with pytest.raises(UsageError, match="1,000, and 1 to 200 are allowed"):
+        publish(world, *(AddComment(world.issue, f"Hello {n}") for n in range(1_000)))
+    assert words(world) == []
+
+
+def test_a_lower_cap_of_the_policy_counts_now(world: World) -> None:
+    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    world.forge.commit(REPO, {".github/agent.yml": "writes: { comment: 0 }"})
+    with pytest.raises(PublishError, match="no write of the kind `comment`"):
+        world.publish(bundle)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"task": "silent"},
+        {"task": "gone"},
+        {"task": "../agent"},
+        {"task": ""},
+        {"triage": None},
+        {"actor": Actor("ann", 5, Tier.CONTRIBUTOR)},
+        {"actor": Actor("ann", 5, Tier.LOCAL)},
+        {"repository": "octo/other"},
+    ],
+)
+def test_a_request_that_may_write_nothing(world: World, fields: dict[str, Any]) -> None:
+    with pytest.raises((PublishError, UsageError)):
+        publish(world, AddComment(world.issue, "Hello"), outcome=triaged(world, **fields), repository=REPO)
+    assert words(world) == []
+
+
+def test_a_branch_of_the_attackers_brings_no_other_task(world: World) -> None:
+    loose = TASK.replace("comment: 2", "comment: 50").replace("[Stale, triage]", "[anything]")
+    sha = world.forge.commit(REPO, {".github/agent/keeper.md": loose}, branch="topic")
+    outcome = triaged(world, base_ref="topic")
+    with pytest.raises(PublishError, match="not one of those that may be set"):
+        publish(world, AddLabel(world.issue, "anything"), outcome=replace(outcome, base_sha=sha))
+
+
+def tampered(bundle: Bundle, change: Callable[[dict[str, Any]], None], *, signed: bool = True) -> Path:
+    """`writes.json` changed; `signed`: its hash in the outcome as well."""
+    file = bundle.folder / WRITES
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+    if signed:
+        outcome = json.loads((bundle.folder / "outcome.json").read_text())
+        outcome["writes_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        (bundle.folder / "outcome.json").write_text(json.dumps(outcome))
+    return bundle.folder
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data["writes"][0].update(repository="octo/other"),
+        lambda data: data["writes"][0].update(kind="delete"),
+        lambda data: data["writes"][0].update(kind="close"),
+        lambda data: data["writes"][0].update(number="1"),
+        lambda data: data["writes"][0].update(number=-1),
+        lambda data: data["writes"][0].pop("body"),
+        lambda data: data.update(writes=[]),
+        lambda data: data.update(more=1),
+        lambda data: data["writes"].append({"kind": "close", "number": 1, "reason": "duplicate"}),
+    ],
+)
+def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
+    world: World, change: Callable[[dict[str, Any]], None]
+) -> None:
+    folder = tampered(bundled(world, triaged(world), AddComment(world.issue, "Hello")), change)
+    with pytest.raises(UsageError, match=r"writes\.json is not a valid list of writes"):
+        read_bundle(folder)
+
+
+def test_a_file_that_the_outcome_does_not_state_is_no_bundle(world: World) -> None:
+    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    tampered(bundle, lambda data: data["writes"][0].update(body="Bye"), signed=False)
+    with pytest.raises(UsageError, match="its hash differs"):
+        read_bundle(bundle.folder)
+
+
+def test_writes_come_back_as_they_were_written(world: World) -> None:
+    writes = (
+        AddComment(1, "a"), AddReply(1, 2, "b"), AddLabel(3, "c"), RemoveLabel(3, "d"), CloseThread(4),
+        EditThread(5, "e", "f"),
+    )  # fmt: skip
+    assert bundled(world, triaged(world), *writes).writes == Writes(writes)
+    assert {write.kind for write in writes} == {data["kind"] for data in asdict(Writes(writes))["writes"]}
+
+
+def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
+    outcome = replace(triaged(world), status=Status.FAILED)
+    published = publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
+    assert published.withheld == (f"comment on #{world.issue}: the run came to no good end",)
+    assert words(world) == []
+
+
+def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
+    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    world.publish(bundle, dry_run=True)
+    [ours] = re.findall(r"<!-- slash-agent write .*-->", "".join(world.said))
+    world.forge.comment(REPO, world.issue, "bob", marked("Hello", ours), at="2026-01-01T00:00:00Z")
+    assert world.publish(bundle).written == (f"comment on #{world.issue}",)
+
+
+def test_what_a_second_run_would_repeat_is_left_out(world: World) -> None:
+    publish(world, AddComment(world.issue, "Hello"))
+    later = replace(triaged(world), started_at="2026-01-03T00:00:00Z")
+    published = publish(world, AddComment(world.issue, "Hello again"), outcome=later)
+    assert "a comment of this task's already" in published.withheld[0]
+    assert len(words(world)) == 1
+
+
+def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing_again(
+    world: World, other: int
+) -> None:
+    bundle = bundled(
+        world, triaged(world, other), AddComment(world.issue, "Hello"), AddComment(other, "Hello")
+    )
+    world.forge.fail_next("POST", f"/issues/{world.issue}/comments", status=403)
+    with pytest.raises(PublishError, match="Publishing the bundle again makes what is missing"):
+        world.publish(bundle)
+    assert (words(world), len(words(world, other))) == ([], 1)
+    assert world.publish(bundle).written == (f"comment on #{world.issue}",)
+    assert len(words(world, other)) == 1
+
+
+# Without a task: where the policy lets a verb write
+
+
+REVIEWS = "writes: { verbs: [explain, fix], labels: [needs tests] }"
+
+
+def asked(world: World, **fields: Any) -> Outcome:
+    outcome = world.outcome(status=Status.ANSWERED, answer="It sums.")
+    assert outcome.request.trigger is not None
+    trigger = replace(outcome.request.trigger, at=now())
+    request = replace(outcome.request, verb=Verb.EXPLAIN, trigger=trigger)
+    return replace(outcome, request=replace(request, **fields))
+
+
+def test_a_verb_writes_only_where_policy_names_it(world: World) -> None:
+    label = AddLabel(world.issue, "needs tests")
+    with pytest.raises(PublishError, match="`/agent explain` may make none"):
+        publish(world, label, outcome=asked(world))
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
+    assert publish(world, label, outcome=asked(world)).written
+    assert names(world) == ["needs tests"]
+
+
+def test_a_verb_writes_only_in_its_own_thread_and_closes_nothing(world: World, other: int) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
+    for write in (AddLabel(other, "needs tests"), CloseThread(world.issue), AddComment(world.issue, "Hello")):
+        with pytest.raises(PublishError):
+            publish(world, write, outcome=asked(world))
+
+
+def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
+    world.forge.commit(REPO, {"invoice.py": "total = sum\n"}, branch="topic")
+    number = world.open("topic")
+    comment = world.forge.review_comment(REPO, number, "ann", "invoice.py", 1, "Why?")
+    remark = ReviewThread(comment, "invoice.py", 1, 0, Side.RIGHT, "", ())
+    outcome = world.on_pull(number, verb=Verb.FIX, unresolved=(remark, replace(remark, id=comment + 999)))
+    trigger = outcome.request.trigger
+    assert trigger is not None
+    request = replace(outcome.request, trigger=replace(trigger, at=now()))
+    outcome = replace(outcome, request=request, status=Status.NO_CHANGE, files=())
+    write = AddReply(number, comment, "Since it is one line.")
+    for _ in range(2):
+        publish(world, write, AddReply(number, comment + 999, "Hello"), outcome=outcome)
+    said = [remark["body"] for remark in world.api(f"/pulls/{number}/comments")]
+    assert len(said) == 2
+    assert said[1].startswith("Since it is one line.")
