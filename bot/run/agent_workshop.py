@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
+from bot.run.profiles import SHELL_TOOLS, WRITING
 from bot.workshop.client.workshop import ScanResult, Workshop
 
 Start = Callable[[int], Workshop]
@@ -39,6 +40,8 @@ class AgentWorkshop:
         self._collector: threading.Thread | None = None
         self._failure: Exception | None = None
         self._unscanned: CallPlace | None = None
+        self._last: CallPlace | None = None
+        self._in_background = False
         self.starts = 0
 
     def open(self) -> Workshop:
@@ -51,12 +54,24 @@ class AgentWorkshop:
     def call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, *, place: CallPlace | None
     ) -> ToolOutcome:
-        """Run one tool call. `place` says which, if what it changes must be scanned for."""
+        """Run one tool call; `place` says which of the model's it is, `None` that it is a question of our own.
+
+        Edits report their own hashes. Only commands change files without saying so, those in the background at any
+        time: while there are some, each call is scanned after, and an edit before as well.
+        """
         self.scan_meanwhile()
         self._settle()
         live = self.open()
-        self._unscanned = place
-        return live.call(tool, arguments, cancel)
+        if self._in_background and tool in WRITING and self._last is not None:
+            self._changed(self._last, live.scan())
+        if place is not None:
+            self._last = place
+            self._unscanned = place if self._in_background or tool in SHELL_TOOLS else None
+        outcome = live.call(tool, arguments, cancel)
+        running = outcome.metadata.get("running")
+        if type(running) is int:
+            self._in_background = running > 0
+        return outcome
 
     def scan_meanwhile(self) -> None:
         """Begin to look for what the last command changed, if it was not looked for yet; at once back."""
@@ -71,6 +86,11 @@ class AgentWorkshop:
     def close(self) -> None:
         """Scan a last time, then end every process of the workshop. The next call starts a new one."""
         try:
+            if self._live is not None and self._in_background:
+                self._live.call(
+                    "bash_kill", {}, CancelToken()
+                )  # first, so that nothing changes after the scan
+                self._unscanned = self._last
             self.scan_meanwhile()
             self._settle()
         finally:
@@ -80,6 +100,7 @@ class AgentWorkshop:
         """End every process of the workshop at once."""
         if self._live is not None:
             live, self._live = self._live, None
+            self._in_background = False
             live.close()
 
     def _settle(self) -> None:

@@ -16,6 +16,8 @@ from bot.contracts.request import Request, Tier, Verb
 READING = ("view", "ls", "glob", "grep")
 WRITING = ("edit", "write", "patch")
 SHELL = "bash"
+SHELL_TOOLS = (SHELL, "bash_output", "bash_kill")
+"""What runs commands, and what looks after those in the background: given and kept back together."""
 
 DESCRIBE_CHANGE = "describe_change"
 SUBMIT_PLAN = "submit_plan"
@@ -57,13 +59,13 @@ class Profile:
 
 
 def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
-    tools = (*READING, *WRITING, SHELL)
+    tools = (*READING, *WRITING, *SHELL_TOOLS)
     return Profile(verb, prompt, tools, (DESCRIBE_CHANGE, *results), Status.CHANGED, False)
 
 
 def _reading(verb: Verb, good: Status, *results: str, setup: bool, turns: int) -> Profile:
     """Explaining hands over nothing but its last answer, and keeps no list."""
-    tools, aids = (*READING, SHELL), (TODO,) if results else ()
+    tools, aids = (*READING, *SHELL_TOOLS), (TODO,) if results else ()
     return Profile(
         verb, verb.value, tools, results, good, True, setup=setup, checks=False, turns=turns, aids=aids
     )
@@ -121,7 +123,7 @@ def recorded_profile(header: Header) -> Profile:
 
 
 def _triage(verb: Verb) -> Profile:
-    tools = (*READING, SHELL)
+    tools = (*READING, *SHELL_TOOLS)
     return Profile(
         verb, "triage", tools, (PROPOSE_WRITE,), Status.ANSWERED, True,
         setup=False, checks=False, turns=_TRIAGE_TURNS, aids=(),
@@ -130,7 +132,7 @@ def _triage(verb: Verb) -> Profile:
 
 def without_running(profile: Profile, reason: str) -> Profile:
     """`profile` where no code of the repository may be run, for `reason`."""
-    tools = tuple(name for name in profile.tools if name != SHELL)
+    tools = tuple(name for name in profile.tools if name not in SHELL_TOOLS)
     return replace(profile, tools=tools, setup=False, checks=False, unrun=reason)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import time
 from pathlib import Path
 
@@ -46,12 +47,27 @@ def test_variables_do_not_carry_over(workshop: Workshop) -> None:
     assert bash(workshop, "echo ${LEFT:-none}").content.startswith("none\n")
 
 
-def test_a_deleted_working_folder_is_replaced_by_the_root_and_said(workshop: Workshop, bench: Bench) -> None:
+def test_in_a_deleted_working_folder_nothing_is_run_and_the_next_call_is_in_the_root(
+    workshop: Workshop, bench: Bench
+) -> None:
     bash(workshop, "mkdir gone && cd gone")
     (bench.tree / "gone").rmdir()
-    outcome = bash(workshop, "pwd")
-    assert outcome.content.startswith(f"{bench.tree}\n")
-    assert f"[the working folder {bench.tree}/gone is gone; this ran in {bench.tree}]" in outcome.content
+    outcome = bash(workshop, "touch ran")
+    assert outcome.is_error
+    assert outcome.content.startswith(f"The working folder {bench.tree}/gone is gone, so nothing was run.")
+    assert not (bench.tree / "ran").exists()
+    assert bash(workshop, "pwd").content.startswith(f"{bench.tree}\n")
+
+
+def test_a_working_folder_outside_the_repository_is_said(workshop: Workshop, bench: Bench) -> None:
+    assert bash(workshop, "cd /usr").content.endswith("[working folder is now /usr, outside the repository]")
+    assert bash(workshop, "pwd").content.startswith("/usr\n")
+    assert bash(workshop, f"cd {bench.tree}").content.endswith(f"[working folder is now {bench.tree}]")
+
+
+def test_a_folder_whose_name_begins_like_the_repositorys_is_outside(workshop: Workshop, bench: Bench) -> None:
+    Path(f"{bench.tree}-two").mkdir()
+    assert ", outside the repository]" in bash(workshop, f"cd {bench.tree}-two").content
 
 
 def test_a_command_may_delete_the_folder_it_ends_in(workshop: Workshop, bench: Bench) -> None:
@@ -96,7 +112,10 @@ def test_time_out_is_an_error_that_shows_what_was_printed(workshop: Workshop) ->
     outcome = bash(workshop, "echo begun; sleep 60", timeout=1)
     assert outcome.is_error
     assert outcome.metadata["timed_out"] is True
-    assert outcome.content.startswith("begun\n[timed out after 1 s")
+    assert outcome.content.startswith(
+        "begun\n[timed out after 1 s: the command and all its processes were killed"
+    )
+    assert "while these ran: sleep 60;" in outcome.content
 
 
 def test_a_command_killed_by_a_signal_names_it(workshop: Workshop) -> None:
@@ -171,7 +190,37 @@ def test_view_and_grep_reach_the_rest_of_long_output(workshop: Workshop) -> None
     assert not found.is_error
 
 
-def test_output_over_the_cap_is_dropped_and_counted(workshop: Workshop) -> None:
-    outcome = bash(workshop, "head -c 60000000 /dev/zero | tr '\\0' '\\n'")
-    assert "the output was 60000000 bytes; only the first 52428800 were kept" in outcome.content
-    assert Path(outcome.metadata["spill"]).stat().st_size == 52_428_800
+def test_of_output_over_the_cap_the_end_is_shown_and_kept(workshop: Workshop) -> None:
+    outcome = bash(workshop, "head -c 60000000 /dev/zero | tr '\\0' '\\n'; echo the very end")
+    assert (
+        "\nthe very end\n\n[the output was 60000013 bytes; the file keeps its beginning and end"
+        in outcome.content
+    )
+    assert 52_428_800 < Path(outcome.metadata["spill"]).stat().st_size < 54_000_000
+    assert Path(outcome.metadata["spill"]).read_bytes().endswith(b"\nthe very end\n")
+
+
+def test_colours_in_the_kept_output_do_not_hide_a_line_from_grep(workshop: Workshop) -> None:
+    spill = bash(workshop, r"printf '\033[31mFAILED\033[0m a.py\n10%%\r100%%\n'; seq 20000").metadata["spill"]
+    found = workshop.call("grep", {"pattern": "^(FAILED a|100%$)", "path": spill}, CancelToken())
+    assert found.content.startswith(f"{spill}\n1:FAILED a.py\n2:100%\n")
+
+
+def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_name_it(
+    workshop: Workshop,
+) -> None:
+    spill = Path(bash(workshop, "echo a-needle").metadata["spill"])
+    assert stat.S_IMODE(spill.stat().st_mode) == 0o600
+    for tool, arguments in (("grep", {"pattern": "a-needle"}), ("glob", {"pattern": "**/*.txt"}), ("ls", {})):
+        assert spill.name not in workshop.call(tool, arguments, CancelToken()).content
+    named = workshop.call("grep", {"pattern": "a-needle", "path": str(spill.parent)}, CancelToken())
+    assert named.content.startswith(f"{spill}\n1:a-needle")
+    listed = workshop.call("glob", {"pattern": "*.txt", "path": str(spill.parent)}, CancelToken())
+    assert listed.content == str(spill)
+
+
+def test_what_a_command_printed_does_not_count_as_viewed(workshop: Workshop) -> None:
+    bash(workshop, "cat a.txt")
+    outcome = workshop.call("edit", {"path": "a.txt", "old": "one", "new": "two"}, CancelToken())
+    assert outcome.is_error
+    assert "view" in outcome.content

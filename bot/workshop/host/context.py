@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.workshop.host.background import Jobs
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.history import History
 from bot.workshop.host.known_files import KnownFiles
@@ -66,6 +67,7 @@ class Context:
     disk: FileSystem = field(default_factory=Disk)
     diagnose: Diagnose = _no_diagnostics
     failed: dict[Path, int] = field(default_factory=dict)
+    jobs: Jobs = field(default_factory=Jobs)
     files: KnownFiles = field(init=False)
 
     def __post_init__(self) -> None:

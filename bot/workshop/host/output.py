@@ -1,13 +1,12 @@
-"""What the model sees of a command's output: plain text, in bounds, with a word on what is missing.
+"""What the model sees of a command's output: in bounds, with a word on what is missing and where it is.
 
-Terminal sequences and control characters go, a progress bar becomes its last state, an over-long line is cut,
-and of long output the head and the tail are shown, on line boundaries, since errors are at the end and what
-was run is at the beginning.
+Of long output the head and the tail are shown, on line boundaries, since errors are at the end and what was run is at
+the beginning. That it is plain text is the spill file's doing.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.workshop.host.spill import Spill
@@ -19,17 +18,7 @@ LINE_LIMIT = 2_000
 _HEAD_SHARE = 0.3
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 512 * 1024
-_SNIFF = 8192
 _EDGE = LINE_LIMIT - 100
-
-_TERMINAL = re.compile(
-    r"\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # operating system command: titles, links
-    r"|\x1b[PX^_][^\x1b]{0,4096}\x1b\\"  # device control and other strings
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequence: colours, cursor
-    r"|\x1b[ -/]*[0-~]"  # any other escape
-)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_OVERSTRIKE = re.compile(r"[^\n\x08]\x08")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,71 +29,93 @@ class Shown:
     truncated: bool
 
 
-def present(spill: Spill) -> Shown:
-    """The output of a finished command for the model, with the way to the rest where some is left out."""
-    start = spill.read(0, _HEAD_BYTES + _TAIL_BYTES)
-    if b"\0" in start[:_SNIFF]:
-        return Shown(f"[binary output, {spill.total} bytes; all of it: {spill.path}]", True)
-    if spill.kept <= len(start):
-        text, lines_cut = clean(start)
-        shown = _middle_out(text.splitlines(keepends=True), [], spill)
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where in a spill file to begin: the byte, and the lines before it."""
+
+    byte: int = 0
+    lines: int = 0
+
+
+def present(spill: Spill, start: Start | None = None) -> Shown:
+    """The output for the model, with the way to the rest where some is left out."""
+    if spill.binary:
+        return Shown(f"[binary output, {spill.total} bytes; all of it: {spill.path}]\n", True)
+    start = start or Start()
+    unfinished = spill.unfinished()
+    length = spill.size - start.byte
+    if not spill.left_out and length <= _HEAD_BYTES + _TAIL_BYTES:
+        text, lines_cut = _lines(spill.read(start.byte, length) + unfinished)
+        shown = _middle_out(text, [], spill, start)
     else:
-        head, head_cut = clean(_whole_lines(start[:_HEAD_BYTES], first=True))
-        end = spill.read(spill.kept - _TAIL_BYTES, _TAIL_BYTES)
-        tail, tail_cut = clean(_whole_lines(end, first=False))
+        head, head_cut = _lines(
+            _whole_lines(spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte)), first=True)
+        )
+        end = spill.last(min(length, _TAIL_BYTES)) + unfinished
+        tail, tail_cut = _lines(_whole_lines(end, first=False))
         lines_cut = head_cut or tail_cut
-        shown = _middle_out(head.splitlines(keepends=True), tail.splitlines(keepends=True), spill)
+        shown = _middle_out(head, tail, spill, start)
     if lines_cut and not shown.truncated:
-        return Shown(f"{_ended(shown.text)}[long lines were cut; full output: {spill.path}]", True)
+        return Shown(f"{_ended(shown.text)}[long lines were cut; full output: {spill.path}]\n", True)
     return shown
 
 
-def clean(raw: bytes) -> tuple[str, bool]:
-    """`raw` as plain text, and whether a line had to be cut. Every newline stays one line end."""
-    text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
-    text = _TERMINAL.sub("", text)
-    while "\x08" in text and (fewer := _OVERSTRIKE.sub("", text)) != text:
-        text = fewer
-    if "\r" in text:
-        text = "\n".join(map(_last_state, text.split("\n")))
-    text = _CONTROL.sub("", text).replace("\u2028", " ").replace("\u2029", " ")
-    if len(text) <= LINE_LIMIT:
-        return text, False
-    cut = [_cut(line) for line in text.split("\n")]
-    shorter = "\n".join(cut)
-    return shorter, shorter != text
+def with_notes(shown: Shown, notes: Sequence[str], nothing: str = "(no output)\n") -> str:
+    """The text with `notes` beneath it, each in brackets on a line of its own."""
+    text = _ended(shown.text) if shown.text.strip() else nothing
+    return text + "\n".join(f"[{note}]" for note in notes)
 
 
-def _last_state(line: str) -> str:
-    """What a terminal would show of a line that was written over: the last non-empty state."""
-    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
+def line_start(spill: Spill, line: int) -> Start:
+    """Where `line`, counted from 1, begins; the end of the file where it has fewer."""
+    at = lines = 0
+    while lines < line - 1 and (piece := spill.read(at, _HEAD_BYTES)):
+        feeds = piece.count(b"\n")
+        if lines + feeds < line - 1:
+            lines, at = lines + feeds, at + len(piece)
+            continue
+        before = piece.split(b"\n", line - 1 - lines)[-1]
+        return Start(at + len(piece) - len(before), line - 1)
+    return Start(at, lines)
+
+
+def _lines(raw: bytes) -> tuple[list[str], bool]:
+    """The lines with their ends, the long ones cut, and whether there were any. Only line feeds end a line."""
+    text = raw.decode("utf-8", "ignore")  # plain already; only the edges of a piece may be broken
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    short = [_cut(line) for line in lines if line]
+    return short, short != [line for line in lines if line]
 
 
 def _cut(line: str) -> str:
     if len(line) <= LINE_LIMIT:
         return line
-    return f"{line[:LINE_LIMIT]} [{len(line) - LINE_LIMIT} more characters]"
+    end = "\n" if line.endswith("\n") else ""
+    return f"{line[:LINE_LIMIT]} [{len(line) - len(end) - LINE_LIMIT} more characters]{end}"
 
 
 def _whole_lines(piece: bytes, *, first: bool) -> bytes:
     """`piece` without the line that its inner edge cuts through; where that is all of it, the outer part."""
+    if not piece:
+        return piece
     if first:
         return piece[: piece.rfind(b"\n") + 1] or piece[:_EDGE] + b" [the line goes on]\n"
     return piece[piece.find(b"\n") + 1 :] or b"[the line began before] " + piece[-_EDGE:]
 
 
-def _middle_out(head: list[str], tail: list[str], spill: Spill) -> Shown:
+def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) -> Shown:
     """All lines when they fit; else as many as fit of the head and of the tail, with a note between.
 
-    `tail` is empty when `head` is the whole output.
+    `tail` is empty when `head` is all there is.
     """
     if not tail and sum(map(len, head)) <= LIMIT:
-        return Shown("".join(head) + _dropped_note(spill), spill.kept < spill.total)
+        return Shown("".join(head) + _dropped_note(spill), spill.left_out > 0)
     first = _fitting(head, int(LIMIT * _HEAD_SHARE))
     last = _fitting((tail or head[len(first) :])[::-1], LIMIT - int(LIMIT * _HEAD_SHARE))[::-1]
-    total_lines = spill.newlines + (0 if not last or last[-1].endswith("\n") else 1)
+    total_lines = spill.newlines - start.lines + (0 if not last or last[-1].endswith("\n") else 1)
     lines = max(total_lines - len(first) - len(last), 0)
-    size = max(spill.total - sum(len(line.encode()) for line in (*first, *last)), 0)
+    size = max(spill.size - start.byte - sum(len(line.encode()) for line in (*first, *last)), 0)
     note = (
         f"[{lines} lines / {size} bytes omitted; full output: {spill.path}; page it with view "
         "(offset, limit) or search it with grep]\n"
@@ -123,9 +134,12 @@ def _fitting(lines: list[str], room: int) -> list[str]:
 
 
 def _dropped_note(spill: Spill) -> str:
-    if spill.kept == spill.total:
+    if not spill.left_out:
         return ""
-    return f"\n[the output was {spill.total} bytes; only the first {spill.kept} were kept]\n"
+    return (
+        f"\n[the output was {spill.size} bytes; the file keeps its beginning and end, without the "
+        f"{spill.left_out} between them]\n"
+    )
 
 
 def _ended(text: str) -> str:

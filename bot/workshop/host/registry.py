@@ -9,7 +9,20 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import specs
 from bot.workshop.host.context import Context
-from bot.workshop.host.tools import bash, edit, glob, grep, ls, patch, restore, try_suggestion, view, write
+from bot.workshop.host.tools import (
+    bash,
+    bash_kill,
+    bash_output,
+    edit,
+    glob,
+    grep,
+    ls,
+    patch,
+    restore,
+    try_suggestion,
+    view,
+    write,
+)
 
 Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
 
@@ -22,6 +35,8 @@ RUN: Mapping[str, Run] = {
     specs.WRITE.name: write.run,
     specs.PATCH.name: patch.run,
     specs.BASH.name: bash.run,
+    specs.BASH_OUTPUT.name: bash_output.run,
+    specs.BASH_KILL.name: bash_kill.run,
     # The supervisor's own: no description of them is shown to a model.
     "restore": restore.run,
     "try_suggestion": try_suggestion.run,

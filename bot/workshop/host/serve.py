@@ -14,7 +14,7 @@ from typing import Any
 
 from bot.contracts import wire
 from bot.contracts.tools import ToolOutcome
-from bot.workshop.host import shell
+from bot.workshop.host import descendants
 from bot.workshop.host.context import Answer, Context, ToolFailure
 from bot.workshop.host.history import History
 from bot.workshop.host.records import Records
@@ -66,7 +66,7 @@ class Server:
         except wire.WireError:
             return  # the supervisor is gone: there is nobody left to tell
         finally:
-            shell.sweep()
+            descendants.sweep()
             self._over.set()
 
     def _read(self) -> None:
@@ -80,7 +80,7 @@ class Server:
                 self._context.cancelled.set()
             self._answers.put(Answer(False, "the supervisor is gone"))
             self._work.put(None)
-            shell.kill_children()
+            descendants.kill_children()
             if not self._over.wait(_LAST_SECONDS):
                 os._exit(1)
 

@@ -14,15 +14,20 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bot.workshop.host import descendants
 from bot.workshop.host.cancellation import Cancellation
+from bot.workshop.host.descendants import Test, signal_all, signal_group
 
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL for a command that ran out of time or was cancelled."""
 
-_SWEEP_LIMIT = 2.0
+MARK = "SLASH_AGENT_BACKGROUND"
+"""A variable by which the processes of a background command are known when they lost their parent."""
+
+_MOST_NAMED = 5
 _DRAIN_GRACE = 0.1
 _CHUNK = 1 << 16
 _ROUNDS = 16
@@ -48,13 +53,15 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a shell command ended. `swept` counts the processes it had left running, which were killed."""
+    """How a shell command ended. `swept` counts the processes it had left running, which were killed; `running` are
+    the command lines of what ran when it was stopped."""
 
     exit_code: int
     timed_out: bool
     cancelled: bool
     duration: float
-    swept: int
+    swept: int = 0
+    running: tuple[str, ...] = ()
 
 
 def run_program(
@@ -97,63 +104,57 @@ def run_command(
     timeout: float,
     cancelled: Cancellation,
     sink: Sink,
+    spare: Test | None = None,
 ) -> Ended:
     """Run the model's command with both its outputs, merged in order, going to `sink`.
 
     When it ends, however it ends, every process that came from it is killed, those that made a session of
-    their own or lost their parent included: the host is the reaper of its orphans (`adopt_orphans`) and runs
-    one command at a time, so whatever is still its child then is the command's.
+    their own or lost their parent included: the host is the reaper of its orphans and runs one command at a
+    time, so whatever is still its child then is the command's, but for what `spare` says is another's.
     """
     try:
-        ended = _run(list(argv), cwd, environment, timeout, cancelled, sink, None, None)
+        ended = _run(list(argv), cwd, environment, timeout, cancelled, sink)
     finally:
-        swept = sweep()
-    return Ended(ended.exit_code, ended.timed_out, ended.cancelled, ended.duration, swept)
+        swept = descendants.sweep(spare)
+    return replace(ended, swept=swept)
 
 
-def sweep() -> int:
-    """Kill and reap every child of this process, and theirs, until none is left. Returns how many there were.
+def run_in_background(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout: float,
+    cancelled: Cancellation,
+    sink: Sink,
+    mark: str,
+    started: Callable[[int], None],
+) -> Ended:
+    """The same beside other commands, on a thread of its own; `started` is told the process id, `mark` is the value
+    of `MARK` in its environment.
 
-    A killed parent's children become ours, so each round goes one level down.
+    At the end only what can be told to be its own is killed: what wiped its environment and made a session of its
+    own is left to the next `run_command`.
     """
-    swept = 0
-    deadline = time.monotonic() + _SWEEP_LIMIT
-    while _reap() and time.monotonic() < deadline:
-        for child in _children():
-            try:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-            except (ProcessLookupError, ChildProcessError):
-                continue
-            swept += 1
-    return swept
+    leader = 0
 
+    def noted(pid: int) -> None:
+        nonlocal leader
+        leader = pid
+        started(pid)
 
-def kill_children() -> None:
-    """Kill every child and its group at once; whoever waits for them, or `sweep`, reaps."""
-    for child in _children():
-        _signal_group(child, signal.SIGKILL)
-
-
-def _reap() -> bool:
-    """Take the exit status of every child that ended by itself. True while there are others."""
+    environment = {**environment, MARK: mark}
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
+        ended = _run(list(argv), cwd, environment, timeout, cancelled, sink, started=noted)
+    finally:
+        if leader:
+            descendants.sweep_only(lambda pid: descendants.comes_from(pid, leader, marked(mark)))
+    return ended
 
 
-def _children() -> list[int]:
-    children: list[int] = []
-    for task in os.listdir("/proc/self/task"):
-        try:
-            with open(f"/proc/self/task/{task}/children", "rb") as listing:
-                children += map(int, listing.read().split())
-        except FileNotFoundError:
-            continue  # the thread ended meanwhile
-    return children
+def marked(mark: str) -> bytes:
+    """The environment entry of a background command's processes."""
+    return f"{MARK}={mark}".encode()
 
 
 class _Buffer:
@@ -190,10 +191,11 @@ def _run(
     timeout: float,
     cancelled: Cancellation,
     output: Sink,
-    errors: Sink | None,
-    stdin: int | None,
+    errors: Sink | None = None,
+    stdin: int | None = None,
+    started: Callable[[int], None] | None = None,
 ) -> Ended:
-    started = time.monotonic()
+    began = time.monotonic()
     process = subprocess.Popen(
         argv,
         cwd=cwd,
@@ -211,31 +213,46 @@ def _run(
         sinks[process.stderr.fileno()] = errors
     pidfd = os.pidfd_open(process.pid)
     try:
-        timed_out, was_cancelled = _watch(process.pid, pidfd, sinks, started + timeout, cancelled)
+        if started is not None:
+            started(process.pid)
+        stopped = _watch(process.pid, pidfd, sinks, began + timeout, cancelled)
     except BaseException:
-        _signal_group(process.pid, signal.SIGKILL)  # a sink raised (a full disk): nothing may stay behind
+        signal_group(process.pid, signal.SIGKILL)  # a sink raised (a full disk): nothing may stay behind
         raise
     finally:
         if errors is not None:
-            _signal_group(process.pid, signal.SIGKILL)  # what a helper left behind; a command's is swept
+            signal_group(process.pid, signal.SIGKILL)  # what a helper left behind; a command's is swept
         exit_code = process.wait()
         os.close(pidfd)
         process.stdout.close()
         if process.stderr is not None:
             process.stderr.close()
-    return Ended(exit_code, timed_out, was_cancelled, time.monotonic() - started, 0)
+    duration = time.monotonic() - began
+    return Ended(exit_code, stopped.late, stopped.cancelled, duration, running=stopped.running)
+
+
+@dataclass(slots=True)
+class _Stopped:
+    """Why a process was told to end, if it was, and what ran then."""
+
+    late: bool = False
+    cancelled: bool = False
+    running: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.late or self.cancelled
 
 
 def _watch(
     pid: int, pidfd: int, sinks: dict[int, Sink], deadline: float, cancelled: Cancellation
-) -> tuple[bool, bool]:
-    """Pump output until the process ends. Returns whether time ran out and whether it was cancelled."""
+) -> _Stopped:
+    """Pump output until the process ends. Returns whether time ran out or it was cancelled."""
     poll = select.poll()
     for fd in (pidfd, *sinks):
         os.set_blocking(fd, False)
         poll.register(fd, select.POLLIN)
     poll.register(cancelled.fileno(), select.POLLIN)
-    timed_out = was_cancelled = stopping = False
+    stopped = _Stopped()
     while True:
         ready = {fd for fd, _ in poll.poll(_milliseconds_to(deadline))}
         for fd in ready & sinks.keys():
@@ -244,22 +261,26 @@ def _watch(
                 poll.unregister(fd)
                 del sinks[fd]
             if enough:
-                _signal_group(pid, signal.SIGKILL)
+                signal_group(pid, signal.SIGKILL)
         if pidfd in ready:
             break
         late = time.monotonic() >= deadline
-        if stopping and late:
-            _signal_group(pid, signal.SIGKILL)
+        if stopped and late:
+            signal_all(pid, signal.SIGKILL)
             deadline += TERM_GRACE
-        elif not stopping and (late or cancelled.fileno() in ready):
-            stopping = True
-            was_cancelled = cancelled.is_set()
-            timed_out = not was_cancelled
+        elif not stopped and (late or cancelled.fileno() in ready):
+            stopped = _Stopped(not cancelled.is_set(), cancelled.is_set(), _running(pid))
             poll.unregister(cancelled.fileno())
-            _signal_group(pid, signal.SIGTERM)
+            signal_all(pid, signal.SIGTERM)
             deadline = time.monotonic() + TERM_GRACE
     _drain(sinks)
-    return timed_out, was_cancelled
+    return stopped
+
+
+def _running(pid: int) -> tuple[str, ...]:
+    """The command lines of what runs beneath `pid`, once each; its own where it runs nothing."""
+    lines = dict.fromkeys(map(descendants.command_line, list(descendants.below(pid)) or [pid]))
+    return tuple(line for line in lines if line)[:_MOST_NAMED]
 
 
 def _drain(sinks: dict[int, Sink]) -> None:
@@ -298,10 +319,3 @@ def _pump(fd: int, sink: Sink) -> tuple[bool, bool]:
         if sink(piece):
             return True, True
     return True, False
-
-
-def _signal_group(pid: int, number: signal.Signals) -> None:
-    try:
-        os.killpg(pid, number)
-    except ProcessLookupError:
-        return  # the whole group is gone

@@ -20,6 +20,9 @@ DEFAULT_TIMEOUT = 120
 MAX_TIMEOUT = 600
 """Seconds. What a model may ask for: the supervisor holds its calls to the schema."""
 
+MAX_WAIT = 100
+"""Seconds. Under what the supervisor waits for a call that names no time limit."""
+
 VIEW = ToolSpec(
     name="view",
     description=(
@@ -147,9 +150,9 @@ BASH = ToolSpec(
     description=(
         "Run a command with bash in the sandbox and get its output, stdout and stderr in order. There is no "
         "network and no input. The working folder carries over to the next call; variables do not. Processes "
-        "still running when the command ends are stopped, so start and use a server within one call. Long "
-        "output is shown by its head and tail and kept in full in a file. Prefer view, grep, glob and edit "
-        "for looking at and changing files."
+        "still running when the command ends are stopped: start a server with background. Long output is shown "
+        "by its head and tail and kept in full in a file. Prefer view, grep, glob and edit for looking at and "
+        "changing files."
     ),
     parameters={
         "type": "object",
@@ -161,6 +164,10 @@ BASH = ToolSpec(
                 "maximum": MAX_TIMEOUT,
                 "description": f"Time limit in seconds, {DEFAULT_TIMEOUT} when left out.",
             },
+            "background": {
+                "type": "boolean",
+                "description": "Return at once and let it run, with an id for bash_output and bash_kill.",
+            },
         },
         "required": ["command"],
         "additionalProperties": False,
@@ -168,5 +175,37 @@ BASH = ToolSpec(
     writes=True,
 )
 
-SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH)
+BASH_OUTPUT = ToolSpec(
+    name="bash_output",
+    description="What a background command printed since the last look, and whether it still runs.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer", "minimum": 1},
+            "offset": {"type": "integer", "minimum": 1, "description": "from this line on instead"},
+            "wait": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MAX_WAIT,
+                "description": "seconds to wait for its end, default 0",
+            },
+        },
+        "required": ["id"],
+        "additionalProperties": False,
+    },
+    writes=True,
+)
+
+BASH_KILL = ToolSpec(
+    name="bash_kill",
+    description="End a background command and all it started; every one when id is left out.",
+    parameters={
+        "type": "object",
+        "properties": {"id": {"type": "integer", "minimum": 1}},
+        "additionalProperties": False,
+    },
+    writes=True,
+)
+
+SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
 """In the fixed order in which the model sees them."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import arguments as given
 from bot.workshop.host import output, shell
+from bot.workshop.host.background import MOST
 from bot.workshop.host.context import Context, ToolFailure
-from bot.workshop.host.shell import Ended
+from bot.workshop.host.endings import ending, on_one_line
+from bot.workshop.host.paths import inside
 from bot.workshop.host.specs import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.workshop.host.spill import Spill
+from bot.workshop.host.tools import bash_output
 
 _LONGEST = 6 * 3600
 """Seconds. What the supervisor's own commands may ask for, a repository's setup and checks."""
@@ -21,28 +24,37 @@ _LONGEST = 6 * 3600
 _SCRIPT_FROM = 100_000
 """A longer command goes into a file: one argument may hold 128 KiB, all of them 2 MiB."""
 
+_FIRST_LOOK = 0.25
+"""Seconds in which a background command that cannot run has failed already."""
+
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     command, timeout = _arguments(arguments)
-    cwd, lost = _working_folder(context)
+    in_background = given.flag(arguments, "background")
+    cwd = _working_folder(context)
+    try:
+        if in_background:
+            return _start(command, timeout, cwd, context)
+        return _run(command, timeout or DEFAULT_TIMEOUT, cwd, context)
+    except OSError as error:
+        raise ToolFailure(f"The command could not be run: {error.strerror or error}.") from error
+
+
+def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
     carried = context.tmp / f".cwd-{context.seq}"
     with Spill(context.spill, context.seq) as spill:
-        try:
-            ended = shell.run_command(
-                _argv(command, carried, context),
-                cwd=cwd,
-                environment=context.environment,
-                timeout=timeout,
-                cancelled=context.cancelled,
-                sink=spill,
-            )
-        except OSError as error:
-            raise ToolFailure(f"The command could not be run: {error.strerror or error}.") from error
+        ended = shell.run_command(
+            ["bash", "-c", f"{_leaving(carried)}; {_as_argument(command, context)}", "bash"],
+            cwd=cwd,
+            environment=context.environment,
+            timeout=timeout,
+            cancelled=context.cancelled,
+            sink=spill,
+            spare=context.jobs.spare(),
+        )
+        spill.finish()
         shown = output.present(spill)
-    moved = _carry_over(carried, cwd, context)
-    notes = [*lost, *_ending(ended, timeout), *moved]
-    text = shown.text if shown.text.strip() else "(no output)\n"
-    content = text + ("" if text.endswith("\n") else "\n") + "\n".join(f"[{note}]" for note in notes)
+    notes = [*ending(ended, timeout, spill.last_at), *_carry_over(carried, cwd, context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
@@ -51,33 +63,66 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         "spill": str(spill.path),
         "truncated": shown.truncated,
         "bytes": spill.total,
+        "running": len(context.jobs.running()),
     }
-    return ToolOutcome(content, is_error=ended.timed_out or ended.cancelled, metadata=metadata)
+    return ToolOutcome(
+        output.with_notes(shown, notes), is_error=ended.timed_out or ended.cancelled, metadata=metadata
+    )
 
 
-def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int]:
-    command, timeout = arguments.get("command"), arguments.get("timeout", DEFAULT_TIMEOUT)
+def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
+    running = context.jobs.running()
+    if len(running) >= MOST:
+        names = ", ".join(f"{job.number} ({on_one_line(job.command)})" for job in running)
+        raise ToolFailure(
+            f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
+        )
+    job = context.jobs.start(
+        command,
+        ["bash", "-c", _as_argument(command, context), "bash"],
+        cwd=cwd,
+        environment=context.environment,
+        timeout=timeout,
+        spill=Spill(context.spill, context.seq),
+    )
+    job.wait(_FIRST_LOOK, context.cancelled)
+    note = (
+        f"background command {job.number} was started in {cwd}; its output goes to {job.spill.path}; see "
+        f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
+    )
+    looked = bash_output.look(job, context, [note])
+    return ToolOutcome(looked.content, looked.is_error, {**looked.metadata, "command": command})
+
+
+def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
+    command, timeout = arguments.get("command"), arguments.get("timeout")
     if not isinstance(command, str) or not command.strip():
         raise ToolFailure('"command" is empty. Give the command to run.')
     if "\0" in command:
         raise ToolFailure('"command" holds a NUL character, which no command line can. Write it as \\x00.')
+    if timeout is None:
+        return command, None
     if not isinstance(timeout, int) or isinstance(timeout, bool) or not 1 <= timeout <= _LONGEST:
         raise ToolFailure(f'"timeout" is in seconds, a whole number from 1 to {MAX_TIMEOUT}.')
     return command, timeout
 
 
-def _argv(command: str, carried: Path, context: Context) -> list[str]:
-    """`bash -c` with the command as it is, behind a trap on the same line (so that bash's line numbers are
-    the command's own) that leaves the working folder in the file `carried`.
+def _leaving(carried: Path) -> str:
+    """A trap that leaves the working folder in the file `carried`: to stand on the command's own first line, so that
+    bash's line numbers are the command's.
 
     `>|` since the command may have set noclobber.
     """
-    if len(command.encode("utf-8", "surrogatepass")) > _SCRIPT_FROM:
-        script = context.tmp / f".command-{context.seq}.sh"
-        script.write_text(command, encoding="utf-8", errors="surrogateescape")
-        command = f". {_quoted(str(script))}"
-    trap = f"trap 'pwd -P >|{_quoted(str(carried), inner=True)} 2>/dev/null' EXIT"
-    return ["bash", "-c", f"{trap}; {command}", "bash"]
+    return f"trap 'pwd -P >|{_quoted(str(carried), inner=True)} 2>/dev/null' EXIT"
+
+
+def _as_argument(command: str, context: Context) -> str:
+    """The command as it is; a very long one as a script file."""
+    if len(command.encode("utf-8", "surrogatepass")) <= _SCRIPT_FROM:
+        return command
+    script = context.tmp / f".command-{context.seq}.sh"
+    script.write_text(command, encoding="utf-8", errors="surrogateescape")
+    return f". {_quoted(str(script))}"
 
 
 def _quoted(text: str, *, inner: bool = False) -> str:
@@ -86,14 +131,17 @@ def _quoted(text: str, *, inner: bool = False) -> str:
     return quoted.replace("'", "'\\''") if inner else quoted
 
 
-def _working_folder(context: Context) -> tuple[Path, list[str]]:
-    """Where to run, and a note when the folder of the call before is gone."""
+def _working_folder(context: Context) -> Path:
+    """Where to run. Nothing is run in another folder than the model believes: `rm -r *` is not to be guessed at."""
     if context.cwd is None:
-        return context.root, []
+        return context.root
     if os.path.isdir(context.cwd) and os.access(context.cwd, os.X_OK):
-        return context.cwd, []
+        return context.cwd
     gone, context.cwd = context.cwd, None
-    return context.root, [f"the working folder {gone} is gone; this ran in {context.root}"]
+    raise ToolFailure(
+        f"The working folder {gone} is gone, so nothing was run. It is {context.root} again: send the command once "
+        "more if it should run there."
+    )
 
 
 def _carry_over(carried: Path, before: Path, context: Context) -> list[str]:
@@ -111,30 +159,5 @@ def _carry_over(carried: Path, before: Path, context: Context) -> list[str]:
     if not folder.is_dir():
         return [f"the working folder {folder} is gone; the next command runs in {before}"]
     context.cwd = folder
-    return [f"working folder is now {folder}"]
-
-
-def _ending(ended: Ended, timeout: int) -> list[str]:
-    notes: list[str] = []
-    if ended.cancelled:
-        notes.append("cancelled: the command and all its processes were killed")
-    elif ended.timed_out:
-        notes.append(
-            f"timed out after {timeout} s: the command and all its processes were killed; what it printed is "
-            f"above. Give a longer timeout (at most {MAX_TIMEOUT} s) or do less in one call"
-        )
-    elif ended.exit_code < 0:
-        notes.append(f"killed by {_signal_name(-ended.exit_code)}")
-    else:
-        notes.append(f"exit code {ended.exit_code}")
-    if ended.swept and not ended.timed_out and not ended.cancelled:
-        left = "1 process was" if ended.swept == 1 else f"{ended.swept} processes were"
-        notes.append(f"{left} still running in the background and {left.split()[-1]} stopped")
-    return notes
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    outside = "" if inside(str(folder), os.path.realpath(context.root)) else ", outside the repository"
+    return [f"working folder is now {folder}{outside}"]

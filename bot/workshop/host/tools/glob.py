@@ -12,7 +12,7 @@ from bot.workshop.host import arguments as given
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import missing
 from bot.workshop.host.globs import TooManyAlternativesError, matcher
-from bot.workshop.host.paths import inside, relative, resolve, shown
+from bot.workshop.host.paths import inside, relative, resolve_readable, shown
 from bot.workshop.host.place import place_of
 from bot.workshop.host.specs import MAX_FILES
 
@@ -20,7 +20,7 @@ from bot.workshop.host.specs import MAX_FILES
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     pattern = given.text(arguments, "pattern")
     asked = given.text(arguments, "path", ".")
-    folder = resolve(context, asked)
+    folder = resolve_readable(context, asked)
     if not folder.is_dir():
         if folder.exists():
             raise ToolFailure(f"{shown(asked)} is a file. Give a folder, or leave path out.")

@@ -1,0 +1,161 @@
+"""Commands that go on while the model does other things: a server, a watcher, a long build.
+
+Each has a thread that waits for its output and its end. All of them end with the workshop at the latest.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.workshop.host import descendants, shell
+from bot.workshop.host.cancellation import Cancellation
+from bot.workshop.host.descendants import Test
+from bot.workshop.host.output import Start
+from bot.workshop.host.shell import Ended
+from bot.workshop.host.spill import Spill
+
+MOST = 5
+"""Commands that may run in the background at once."""
+
+NO_LIMIT = 7 * 24 * 3600
+"""Seconds; a run is over long before."""
+
+_REMEMBERED = 50
+_KILL_LIMIT = 3 * shell.TERM_GRACE
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One background command. `shown` is how far its output was shown; `ended` is `None` while it runs, and
+    `failure` says why it could not be watched to its end (a full disk)."""
+
+    number: int
+    command: str
+    spill: Spill
+    timeout: int | None
+    began: float = field(default_factory=time.monotonic)
+    shown: Start = field(default_factory=Start)
+    ended: Ended | None = None
+    failure: str = ""
+    over: Cancellation = field(default_factory=Cancellation)
+    _stop: Cancellation = field(default_factory=Cancellation)
+    _mark: str = field(default_factory=lambda: os.urandom(8).hex())
+    _leader: int = 0
+
+    @property
+    def runs(self) -> bool:
+        return not self.over.is_set()
+
+    def owns(self, pid: int) -> bool:
+        return descendants.comes_from(pid, self._leader, shell.marked(self._mark))
+
+    def stop(self) -> None:
+        """Kill it and what it started, and wait until that is done."""
+        self._stop.set()
+        self.wait(_KILL_LIMIT)
+
+    def wait(self, seconds: float, cancelled: Cancellation | None = None) -> None:
+        """Until it ends, time is over or the caller is cancelled."""
+        poll = select.poll()
+        for flag in filter(None, (self.over, cancelled)):
+            poll.register(flag.fileno(), select.POLLIN)
+        poll.poll(max(seconds, 0) * 1000)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        started: queue.SimpleQueue[OSError | None],
+    ) -> None:
+        """The life of its thread. `started` gets an error when there was nothing to start."""
+
+        def note(pid: int) -> None:
+            self._leader = pid
+            started.put(None)
+
+        try:
+            self.ended = shell.run_in_background(
+                argv,
+                cwd=cwd,
+                environment=environment,
+                timeout=self.timeout or NO_LIMIT,
+                cancelled=self._stop,
+                sink=self.spill,
+                mark=self._mark,
+                started=note,
+            )
+            self.spill.finish()
+        except OSError as error:
+            self.failure = error.strerror or str(error)
+        finally:
+            self.over.set()
+            if not self._leader:
+                started.put(OSError(self.failure or "it did not start"))
+
+
+class Jobs:
+    """The background commands of one workshop. Used by the working thread alone."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, Job] = {}
+        self._last = 0
+
+    def running(self) -> list[Job]:
+        return [job for job in self._jobs.values() if job.runs]
+
+    def known(self) -> list[Job]:
+        return list(self._jobs.values())
+
+    def get(self, number: int) -> Job | None:
+        return self._jobs.get(number)
+
+    def spare(self) -> Test | None:
+        """What a sweep must leave alone; `None` where nothing runs in the background."""
+        running = self.running()
+        return (lambda pid: any(job.owns(pid) for job in running)) if running else None
+
+    def start(
+        self,
+        command: str,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        timeout: int | None,
+        spill: Spill,
+    ) -> Job:
+        """Start `argv`. Raises `OSError` when it cannot be started; the spill file is closed then."""
+        job = Job(self._last + 1, command, spill, timeout)
+        started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
+        name = f"background {job.number}"
+        threading.Thread(
+            target=job.run, args=(argv, cwd, environment, started), name=name, daemon=True
+        ).start()
+        if error := started.get():
+            spill.close()
+            raise error
+        self._last = job.number
+        self._jobs[job.number] = job
+        self._forget_some()
+        return job
+
+    def end(self, jobs: Sequence[Job]) -> None:
+        """Kill these, with all that came from them."""
+        for job in jobs:
+            job.stop()
+        # None of the model's commands runs now: what is left and is no other job's was theirs.
+        descendants.sweep(self.spare())
+
+    def _forget_some(self) -> None:
+        ended = [job for job in self._jobs.values() if not job.runs]
+        for job in ended[: max(0, len(self._jobs) - _REMEMBERED)]:
+            del self._jobs[job.number]
+            job.spill.close()

@@ -1,0 +1,59 @@
+"""How a command ended, in words for the model."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from bot.workshop.host.shell import Ended
+from bot.workshop.host.specs import MAX_TIMEOUT
+
+_SILENT = 30.0
+"""Seconds without output from which on a command may hang."""
+
+_SHOWN = 60
+
+
+def ending(ended: Ended, timeout: float, last_output: float) -> list[str]:
+    """One sentence each. `last_output` is when it last printed something, by `time.monotonic`."""
+    notes: list[str] = []
+    if ended.cancelled:
+        notes.append("cancelled: the command and all its processes were killed")
+    elif ended.timed_out:
+        notes.append(
+            f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
+            f"what it printed is above{silence(last_output, ', and it printed nothing')}. Give a longer timeout (at "
+            f"most {MAX_TIMEOUT} s), do less in one call, or start it with background"
+        )
+    elif ended.exit_code < 0:
+        notes.append(f"killed by {_signal_name(-ended.exit_code)}")
+    else:
+        notes.append(f"exit code {ended.exit_code}")
+    if ended.swept and not ended.timed_out and not ended.cancelled:
+        left = "1 process was" if ended.swept == 1 else f"{ended.swept} processes were"
+        notes.append(f"{left} still running in the background and {left.split()[-1]} stopped")
+    return notes
+
+
+def silence(last_output: float, words: str) -> str:
+    """That nothing came for so long that it may hang; empty where it did."""
+    seconds = time.monotonic() - last_output
+    if seconds < _SILENT:
+        return ""
+    return f"{words} for {seconds:.0f} s: it may hang, or wait for input, of which there is none"
+
+
+def on_one_line(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+
+
+def _while_running(ended: Ended) -> str:
+    return f" while these ran: {', '.join(ended.running)}" if ended.running else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,72 @@
+"""`bash_output`: what a background command printed, and how it is with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import arguments as given
+from bot.workshop.host import output
+from bot.workshop.host.background import NO_LIMIT, Job
+from bot.workshop.host.context import Context, ToolFailure
+from bot.workshop.host.endings import ending, on_one_line, silence
+from bot.workshop.host.output import Start
+from bot.workshop.host.specs import MAX_WAIT
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    job = find(arguments, context)
+    job.wait(given.integer(arguments, "wait", 0, 0, MAX_WAIT), context.cancelled)
+    if arguments.get("offset") is not None:
+        job.shown = output.line_start(job.spill, given.integer(arguments, "offset", 1, 1, 1 << 40))
+    return look(job, context)
+
+
+def look(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
+    """What it printed since it was last looked at."""
+    ended = job.ended  # before its output: what is said to be over has nothing left to say
+    runs = job.runs
+    shown = output.present(job.spill, job.shown)
+    job.shown = Start(job.spill.size, job.spill.newlines)
+    content = output.with_notes(shown, [*notes, *_state(job)], nothing="(no new output)\n")
+    metadata = {
+        "background": job.number,
+        "exit_code": None if runs or ended is None else ended.exit_code,
+        "duration": round(time.monotonic() - job.began if ended is None else ended.duration, 4),
+        "timed_out": ended is not None and ended.timed_out,
+        "spill": str(job.spill.path),
+        "truncated": shown.truncated,
+        "bytes": job.spill.total,
+        "running": len(context.jobs.running()),
+    }
+    return ToolOutcome(content, is_error=metadata["timed_out"] is True, metadata=metadata)
+
+
+def find(arguments: Mapping[str, Any], context: Context) -> Job:
+    """The command that the call names. Raises `ToolFailure` that names those there are."""
+    number = given.integer(arguments, "id", 0, 1, 1 << 40)
+    job = context.jobs.get(number)
+    if job is not None:
+        return job
+    known = ", ".join(
+        f"{job.number} ({on_one_line(job.command)}, {'running' if job.runs else 'over'})"
+        for job in context.jobs.known()
+    )
+    raise ToolFailure(
+        f"There is no background command {number}. "
+        + (f"There are: {known}." if known else "None was started, or they were ended for the checks.")
+        + ' Start one with bash and "background": true.'
+    )
+
+
+def _state(job: Job) -> list[str]:
+    if job.runs:
+        seconds = time.monotonic() - job.began
+        return [f"running for {seconds:.1f} s{silence(job.spill.last_at, '; it printed nothing')}"]
+    if job.ended is None:
+        return [f"it was killed, since its output could not be kept: {job.failure}"]
+    if job.ended.cancelled:
+        return [f"killed after {job.ended.duration:.1f} s"]
+    return ending(job.ended, job.timeout or NO_LIMIT, job.spill.last_at)
