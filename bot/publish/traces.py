@@ -18,7 +18,8 @@ _KINDS = (PROGRESS, ENDED, ANSWER)
 @dataclass(frozen=True, slots=True)
 class Trace:
     """One comment of ours. `key` is the request's, `of` the key of the one it repeats, `run` the Actions run that
-    worked on it, 0 where the mark names none. `over` is false while that run may still be at it."""
+    worked on it, 0 where the mark names none. `over` is false while that run may still be at it, `queued` true where
+    it never began."""
 
     kind: str
     key: str
@@ -28,6 +29,7 @@ class Trace:
     text: str
     url: str
     updated_at: str
+    queued: bool = False
 
     @property
     def asked(self) -> str:
@@ -91,6 +93,7 @@ def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
         comment.body.rpartition("<!--")[0].rstrip(),
         url,
         comment.updated_at,
+        "queued" in fields,
     )
 
 

@@ -107,13 +107,19 @@ def last_request(place: Place, thread: Thread, github: GitHub) -> Earlier | Refu
     return Earlier(trace, command, found.body, found.author)
 
 
-def last_trace(place: Place, thread: Thread, github: GitHub) -> Trace | None:
-    """Our newest progress comment for another request of the thread."""
+def last_trace(place: Place, thread: Thread, github: GitHub, *, begun: bool = False) -> Trace | None:
+    """Our newest progress comment for another request of the thread; of one that a run has `begun`, where only that
+    counts."""
     found = traces(
         github, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
     )
     return next(
-        (one for one in reversed(found) if one.kind == PROGRESS and comes_before(one.key, place.key)), None
+        (
+            one
+            for one in reversed(found)
+            if one.kind == PROGRESS and comes_before(one.key, place.key) and not (begun and one.queued)
+        ),
+        None,
     )
 
 
@@ -137,7 +143,7 @@ def continued(request: Request, place: Place, github: GitHub) -> Request | Refus
     Only whoever asked for that run, or a maintainer, may."""
     if request.thread is None:
         return _refused("`/agent continue` is for a thread in which something was asked for.")
-    last = last_trace(place, request.thread, github)
+    last = last_trace(place, request.thread, github, begun=True)
     if last is None:
         return _refused("There is nothing to go on from in this thread: ask with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
+from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
 from bot.contracts.threads import CommentData, IssueData, Permission, PullReader, PushData, RepositoryData
 
 
 class Overheard:
-    """A `PullReader` in front of another. `heard` is every comment of the conversation that was read, `standing`
-    what GitHub said of the person that was asked about last."""
+    """A `PullReader` in front of another. `heard` is every comment of the conversation that was read, `threads` those
+    on lines of the diff, `standing` what GitHub said of the person that was asked about last."""
 
     def __init__(self, reader: PullReader) -> None:
         self._reader = reader
         self.heard: dict[int, CommentData] = {}
+        self.threads: list[ReviewThread] = []
         self.standing: Permission | None = None
 
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
@@ -39,10 +40,17 @@ class Overheard:
         return self._reader.pushes(repository, branch)
 
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
-        return self._reader.review_threads(repository, number)
+        self.threads = self._reader.review_threads(repository, number)
+        return self.threads
 
     def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
         return self._reader.review_thread(repository, number, comment_id)
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         return self._reader.failed_checks(repository, sha)
+
+    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
+        return self._reader.failed_statuses(repository, sha)
+
+    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
+        return self._reader.newest_reviews(repository, number)

@@ -6,16 +6,28 @@ The decision is `bot.run.dropped`; here GitHub is asked and told, which costs no
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from bot.contracts.request import Actor, Request
-from bot.contracts.threads import CommentData
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.intake.admission import Admission
 from bot.intake.who import tier_of
-from bot.publish.markers import PROGRESS, mark, marked
+from bot.publish.markers import PROGRESS, asking_comment, mark, marked
 from bot.publish.thread import Place, put_comment
-from bot.run.dropped import DROPPED, Dropped, dropped, has_other_commands, left_open, words
+from bot.run.dropped import (
+    DROPPED,
+    TOLD,
+    Asking,
+    Dropped,
+    Said,
+    dropped,
+    has_other_commands,
+    left_open,
+    said_in,
+    told,
+    words,
+)
 from bot.run.overheard import Overheard
 
 Say = Callable[[str], None]
@@ -25,37 +37,34 @@ def tell_of_dropped(
     host: Host, reader: Overheard, request: Request, place: Place, admission: Admission, watch: Say
 ) -> None:
     """Look through what was read of the thread. Nothing is raised: the request itself matters more."""
-    if request.thread is None or not place.key.isdecimal():
+    if request.thread is None or not asking_comment(place.key)[0]:
         return
-    asking = int(place.key)
-    heard = sorted(reader.heard.values(), key=lambda comment: comment.id)
-    if not has_other_commands(heard, asking):
+    asking = Asking(place.key, place.since)
+    said = said_in(reader.heard.values(), reader.threads)
+    if not has_other_commands(said, asking):
         return
     try:
         me = host.me()
-        for comment, fields in left_open(heard, asking, me):
-            _close(host, place, comment, fields)
-        text = words(dropped(heard, asking, me), request.thread.url, _may(reader, request, admission))
-        if text:
-            put_comment(host, place, DROPPED, text)
+        for one, fields in left_open(said, asking, me):
+            _close(host, place, one, fields)
+        found = [one for one in dropped(said, asking, me) if _may(one, reader, request, admission)]
+        if found:
+            talk = replace(place, lines=0)
+            put_comment(host, talk, DROPPED, words(found, request.thread.url), {TOLD: told(found)})
     except GitHubError as error:
         watch(f"note: what the queue dropped could not be told: {error}")
 
 
-def _may(reader: Overheard, request: Request, admission: Admission) -> Callable[[Dropped], bool]:
-    def may(one: Dropped) -> bool:
-        author = one.comment
-        permission = reader.permission(request.repository, author.author)
-        if permission.user_id != author.author_id or permission.kind != "User":
-            return False
-        return admission.permits(
-            Actor(author.author, author.author_id, tier_of(permission)), one.command.verb
-        )
-
-    return may
+def _may(one: Dropped, reader: Overheard, request: Request, admission: Admission) -> bool:
+    author = one.said.comment
+    permission = reader.permission(request.repository, author.author)
+    if permission.kind != "User" or (permission.user_id != author.author_id and not one.said.on_lines):
+        return False
+    actor = Actor(author.author, permission.user_id, tier_of(permission))
+    return admission.permits(actor, one.command.verb)
 
 
-def _close(host: Host, place: Place, comment: CommentData, fields: dict[str, str]) -> None:
+def _close(host: Host, place: Place, one: Said, fields: dict[str, str]) -> None:
     """Our comment that says a run works on it, where that run is over."""
     run = host.workflow_run(place.repository, int(fields["run"]))
     if run.status != "completed":
@@ -64,5 +73,10 @@ def _close(host: Host, place: Place, comment: CommentData, fields: dict[str, str
         f"**Nothing more will come of this:** [its run]({run.url}) is over ({run.conclusion or 'without a result'}). "
         "`/agent retry` does it again."
     )
+    if "queued" in fields:
+        text = (
+            f"**Not carried out:** [its run]({run.url}) was dropped or cancelled while it waited. Write the command "
+            "again if it is still wanted."
+        )
     body = marked(text, mark(PROGRESS, **{**fields, "state": "over"}))
-    host.edit_comment(place.repository, place.number, comment.id, body)
+    host.edit_comment(place.repository, place.number, one.comment.id, body)

@@ -246,3 +246,12 @@ def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_c
     [pull] = stage.pulls()
     assert approve in pull["body"]
     assert "was carried out already" in nothing_asked(stage, f"/agent approve {approve}")
+
+
+def test_what_waited_and_never_ran_is_nothing_to_go_on_from(stage: Stage) -> None:
+    _, run, _ = act(stage, mending())
+    lost = stage.ask("/agent fix that")["comment"]["id"]
+    mark = f"<!-- slash-agent progress request={lost} state=over run=1 queued=yes -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Not carried out**\n\n{mark}\n")
+    act(stage, [DONE], stage.ask("/agent continue with the rest"))
+    assert stage.outcome()["request"]["resumes"] == run

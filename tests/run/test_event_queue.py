@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from bot.contracts.comments import Comment
+from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import CommentData
 from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import connect
 from bot.github.values import Account
-from bot.run.dropped import dropped, has_other_commands, left_open
+from bot.run.dropped import Asking, dropped, has_other_commands, left_open, said_in
 from bot.run.quota import check_quota
 from tests.support.fix_script import DONE
 from tests.support.model_server import ModelServer
@@ -162,6 +165,21 @@ def ours(number: int, kind: str, request: int, more: str = "") -> CommentData:
 
 
 BEFORE = [comment(10, "/agent fix this"), ours(11, "progress", 10)]
+PLANS = [comment(12, "/agent plan"), comment(13, "/agent plan")]
+NOW = Asking("20", "2026-01-01T00:00:20Z")
+
+
+ANSWER = "No.\n\n<!-- slash-agent ended request=r5 -->"
+
+
+def on_lines(*remarks: tuple[int, str, str, int]) -> ReviewThread:
+    """Remarks as id, author, body and second."""
+    at = "2026-01-01T00:00:{:02}Z"
+    said = tuple(
+        Comment(number, who, body, at.format(second), at.format(second))
+        for number, who, body, second in remarks
+    )
+    return ReviewThread(remarks[0][0], "a.py", 1, 0, Side.RIGHT, "", said)
 
 
 @pytest.mark.parametrize(
@@ -184,23 +202,58 @@ BEFORE = [comment(10, "/agent fix this"), ours(11, "progress", 10)]
         ([*BEFORE, comment(12, "/agent plan", BOT)], []),
         ([*BEFORE, comment(25, "/agent later")], []),
         ([comment(12, "/agent plan")], []),
-        ([*BEFORE, *(comment(number, "/agent plan") for number in range(12, 18))], [15, 16, 17]),
+        ([*BEFORE, *(comment(number, "/agent plan") for number in range(12, 18))], [*range(12, 18)]),
+        # A run that waited and never began took nothing up; one that began did.
+        ([*BEFORE, *PLANS, ours(14, "progress", 13, " queued=yes")], [12]),
+        ([*BEFORE, *PLANS, ours(14, "progress", 13)], []),
+        # What was told is told.
+        ([*BEFORE, *PLANS, ours(15, "dropped", 14, " told=12.r7")], [13]),
+        ([*BEFORE, *PLANS, comment(15, "x\n\n<!-- slash-agent dropped request=14 told=12 -->")], [12, 13]),
     ],
-)
+)  # fmt: skip
 def test_what_counts_as_dropped(thread: list[CommentData], found: list[int]) -> None:
-    assert [one.comment.id for one in dropped(reversed(thread), 20, ME)] == found
+    assert [one.said.comment.id for one in dropped(said_in(reversed(thread)), NOW, ME)] == found
+
+
+@pytest.mark.parametrize(
+    ("thread", "found"),
+    [
+        (on_lines((5, "ann", "/agent fix this", 12)), ["r5"]),
+        (on_lines((5, "ann", "what?", 3), (99, "ann", "/agent fix this", 12)), ["r99"]),
+        (on_lines((5, "ann", "/agent fix this", 12), (6, BOT, ANSWER, 13)), []),
+        (on_lines((5, "ann", "/agent fix", 12), (6, "ann", ANSWER, 13)), ["r5"]),
+        (on_lines((5, "helper[bot]", "/agent fix this", 12)), []),
+        # Before the last that was begun, and after the one that asks.
+        (on_lines((5, "ann", "/agent fix this", 9)), []),
+        (on_lines((5, "ann", "/agent fix this", 20)), []),
+    ],
+)  # fmt: skip
+def test_a_command_on_lines_is_told_apart_from_the_conversations_by_its_time(
+    thread: ReviewThread, found: list[str]
+) -> None:
+    begun = replace(BEFORE[0], created_at="2026-01-01T00:00:10Z"), BEFORE[1]
+    assert [one.said.key for one in dropped(said_in(begun, [thread]), NOW, ME)] == found
+
+
+def test_a_command_on_lines_that_asks_finds_those_on_lines_by_their_ids() -> None:
+    thread = on_lines((5, "ann", "/agent fix", 1), (6, BOT, "x\n\n<!-- slash-agent progress request=r5 -->", 1),
+                      (7, "ann", "/agent plan", 1), (8, "ann", "/agent explain", 1))  # fmt: skip
+    asking = Asking("r8", "2026-01-01T00:00:01Z")
+    assert [one.said.key for one in dropped(said_in([], [thread]), asking, ME)] == ["r7"]
 
 
 def test_only_another_command_is_worth_a_look() -> None:
-    assert not has_other_commands([comment(20, "/agent fix"), comment(11, "hello")], 20)
-    assert has_other_commands(BEFORE, 20)
+    assert not has_other_commands(said_in([comment(20, "/agent fix"), comment(11, "hello")]), NOW)
+    assert has_other_commands(said_in(BEFORE), NOW)
 
 
 def test_a_progress_comment_left_open_is_known_by_our_authorship() -> None:
     open_one = ours(11, "progress", 10, " run=5 state=on")
     forged = comment(12, "x\n\n<!-- slash-agent progress request=10 run=5 state=on -->")
     over = ours(13, "progress", 10, " run=5 state=over")
-    assert [one.id for one, _ in left_open([open_one, forged, over], 20, ME)] == [11]
+    waiting = ours(22, "progress", 21, " run=6 state=on queued=yes")
+    found = left_open(said_in([open_one, forged, over, waiting]), NOW, ME)
+    assert [one.comment.id for one, _ in found] == [11]
 
 
 def begun(stage: Stage, number: int, run: int, state: str = "over") -> int:
@@ -248,3 +301,61 @@ def test_two_commands_of_the_same_second_are_two_requests(stage: Stage) -> None:
     shown = [body for body in stage.bot_comments() if "<!-- slash-agent progress " in body]
     assert len(shown) == 2
     assert not [body for body in stage.bot_comments() if "Not carried out" in body]
+
+
+def queued(stage: Stage, number: int, run: int) -> None:
+    """What the gate writes for a command whose run then has to wait."""
+    mark = f"<!-- slash-agent progress request={number} state=on run={run} queued=yes -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Queued**\n\n- begins later\n\n{mark}\n")
+
+
+@pytest.mark.bubblewrap
+def test_each_of_several_dropped_commands_is_answered_once(stage: Stage) -> None:
+    """One had its comment from the gate, another none; both were dropped while the first was worked on."""
+    begun(stage, stage.sample.comment, 5)
+    silent, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent plan something")
+    seen, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix another")
+    queued(stage, seen, run_of(stage, "cancelled"))
+    for body in ("/agent fix this", "/agent fix that"):
+        _, asked = act(stage, stage.ask(body))
+        assert asked == 1
+    told = [body for body in stage.bot_comments() if "Not carried out" in body]
+    assert len(told) == 2, told
+    [closed] = [body for body in told if f"request={seen} " in body]
+    assert "dropped or cancelled while it waited" in closed
+    assert "state=over" in closed
+    [listed] = [body for body in told if body != closed]
+    assert f"#issuecomment-{silent})" in listed
+    assert f"told={silent} -->" in listed
+
+
+@pytest.mark.bubblewrap
+def test_what_still_waits_behind_a_run_is_left_alone(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    behind = stage.ask("/agent fix that")
+    queued(stage, behind["comment"]["id"], run_of(stage, None))
+    act(stage, event)
+    [waiting] = [body for body in stage.bot_comments() if "queued=yes" in body]
+    assert "state=on" in waiting
+    assert not [body for body in stage.bot_comments() if "Not carried out" in body]
+
+
+@pytest.mark.bubblewrap
+def test_a_command_on_lines_that_was_dropped_is_told_of_in_the_conversation(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"tidytime/units.py": "# new\n"}, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    first, _ = stage.forge.comment(
+        stage.repo, number, MAINTAINER, "/agent fix one", at="2026-01-01T00:00:01Z"
+    )
+    mark = f"<!-- slash-agent progress request={first} run=5 state=over -->"
+    stage.forge.comment(stage.repo, number, BOT, f"**Done**\n\n{mark}\n", at="2026-01-01T00:00:02Z")
+    lost = stage.forge.review_comment(
+        stage.repo, number, MAINTAINER, "tidytime/units.py", 1, "/agent fix this line"
+    )
+    for word in ("that", "the other"):
+        later = (datetime.now(UTC) + timedelta(seconds=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        _, event = stage.forge.comment(stage.repo, number, MAINTAINER, f"/agent explain {word}", at=later)
+        ran, asked = act(stage, event, pull_requests="read")
+        assert asked == 1, ran.said
+    [told] = [body for body in stage.bot_comments(number) if "Not carried out" in body]
+    assert f"#discussion_r{lost}) of {MAINTAINER}" in told
