@@ -19,9 +19,9 @@ class ModelInfo:
     """A model's limits in tokens, its prices in USD per million tokens, and what it can do.
 
     `known` is false for a guess. `vision`: it takes images. `thinking`: how it is asked to reason, `off` for not at
-    all. `streams_tools`: a call's arguments arrive as they are made, which is to say unchecked. `min_cacheable`: the
-    shortest prefix in tokens that is ever kept in a cache. `allowed_tools`: it takes a list of the tools that may be
-    called now, beside all tools.
+    all. `streams_tools`: it can be asked for a call's arguments as they are made, which is to say unchecked.
+    `min_cacheable`: the shortest prefix in tokens that is ever kept in a cache. `allowed_tools`: it takes a list of
+    the tools that may be called now, beside all tools. `forced_choice`: it can be made to call one.
     """
 
     name: str
@@ -37,6 +37,7 @@ class ModelInfo:
     streams_tools: bool = False
     min_cacheable: int = 1024
     allowed_tools: bool = False
+    forced_choice: bool = True
 
     def cost(self, usage: Usage) -> float:
         """What `usage` costs, in USD."""
@@ -46,6 +47,24 @@ class ModelInfo:
             + usage.cache_write * self.cache_write_price
             + usage.output * self.output_price
         ) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOverride:
+    """What the policy knows better of a model than this program; `None` leaves it as it is. Units as in `ModelInfo`."""
+
+    context_window: int | None = None
+    max_output: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    cache_read_price: float | None = None
+    cache_write_price: float | None = None
+    vision: bool | None = None
+    thinking: ThinkingKind | None = None
+    streams_tools: bool | None = None
+    min_cacheable: int | None = None
+    allowed_tools: bool | None = None
+    forced_choice: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bot.contracts.events import ArgumentsDelta, Complete, Event, TextDelta, ThinkingDelta, ToolEnd, ToolStart
 from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, Usage
+from bot.providers.carried import carry
 from bot.providers.encoding import argument_object
 
 
 @dataclass(slots=True)
 class TextBlock:
     pieces: list[str] = field(default_factory=list)
+    carried: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class ThinkingBlock:
+    """`part` is the section of a summary that was written last."""
+
     pieces: list[str] = field(default_factory=list)
+    part: int = 0
     signature: str = ""
     redacted: str | None = None
+    carried: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -32,6 +38,7 @@ class CallBlock:
     name: str
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
+    carried: dict[str, Any] = field(default_factory=dict)
 
 
 Block = TextBlock | ThinkingBlock | CallBlock
@@ -39,11 +46,24 @@ _Added = TypeVar("_Added", TextBlock, ThinkingBlock, CallBlock)
 
 
 class Assembly:
-    """Collects blocks; every change is told as events of the grammar."""
+    """Collects blocks; every change is told as events of the grammar. `by` is the model behind its wire format,
+    to which its thinking and what it wants back belong."""
 
-    def __init__(self) -> None:
+    def __init__(self, by: str = "") -> None:
+        self._by = by
         self._blocks: list[Block] = []
         self._calls = 0
+        self._settled = Usage()
+        self.usage = Usage()
+
+    @property
+    def total(self) -> Usage:
+        """The usage of every response so far. `usage` is the one's that is being read."""
+        return self._settled + self.usage
+
+    def settle(self) -> None:
+        """The response is whole, and another one goes on where it ended."""
+        self._settled += self.usage
         self.usage = Usage()
 
     @property
@@ -94,7 +114,7 @@ class Assembly:
         """
         parts: list[Part] = []
         for block in self._blocks:
-            parts += _part(block, suspicious=truncated and block is self._blocks[-1])
+            parts += self._part(block, suspicious=truncated and block is self._blocks[-1])
         return Message("assistant", tuple(parts))
 
     def complete(self, finish: Finish, raw_reason: str) -> Complete:
@@ -108,18 +128,19 @@ class Assembly:
                 finish = Finish.TOOL_USE
             else:
                 finish = Finish.MAX_TOKENS
-        return Complete(message, finish, raw_reason, self.usage)
+        return Complete(message, finish, raw_reason, self.total)
 
-
-def _part(block: Block, *, suspicious: bool) -> list[Part]:
-    text = "".join(block.pieces)
-    if isinstance(block, TextBlock):
-        return [Text(text)] if text else []
-    if isinstance(block, ThinkingBlock):
-        if not text and not block.signature and block.redacted is None:
-            return []
-        return [Thinking(text, block.signature or None, block.redacted)]
-    whole = block.ended
-    if suspicious:
-        whole = whole and bool(text.strip()) and argument_object(text) is not None
-    return [ToolCall(block.id, block.name, text, whole)]
+    def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
+        text = "".join(block.pieces)
+        extra = carry(self._by, block.carried) if block.carried else ""
+        if isinstance(block, TextBlock):
+            return [Text(text, extra)] if text else []
+        if isinstance(block, ThinkingBlock):
+            if not (text or block.signature or block.redacted is not None or block.carried):
+                return []
+            extra = extra or (carry(self._by) if self._by else "")
+            return [Thinking(text, block.signature or None, block.redacted, extra)]
+        whole = block.ended
+        if suspicious:
+            whole = whole and bool(text.strip()) and argument_object(text) is not None
+        return [ToolCall(block.id, block.name, text, whole, extra)]

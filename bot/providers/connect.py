@@ -5,13 +5,15 @@ from __future__ import annotations
 import ipaddress
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from bot.contracts.errors import UsageError
-from bot.contracts.model import ModelInfo, Provider
+from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.providers.endpoint import Endpoint, read_endpoint
-from bot.providers.models import DEFAULTS, model_info
+from bot.providers.models import DEFAULTS, model_info, overridden
+from bot.providers.presets import VENDORS, Format, Vendor
 from bot.providers.retry import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
@@ -20,31 +22,15 @@ if TYPE_CHECKING:
 _NO_KEY = "To see it work without a key, run: slash-agent demo"
 
 
-@dataclass(frozen=True, slots=True)
-class Vendor:
-    """A provider's variables and where it is when they do not say. `package` is what `prewarm` imports."""
-
-    package: str
-    key_variable: str
-    url_variable: str
-    default_url: str
-
-
-VENDORS = {
-    "anthropic": Vendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
-    "openai": Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-}
-
-
 def default_model(environment: Mapping[str, str]) -> str:
     """The model for people who name none: of the first provider that has a key.
 
     Raises `UsageError` where none has.
     """
-    for provider, vendor in VENDORS.items():
-        if environment.get(vendor.key_variable, "").strip():
-            return f"{provider}/{DEFAULTS[provider]}"
-    keys = " or ".join(vendor.key_variable for vendor in VENDORS.values())
+    for provider, name in DEFAULTS.items():
+        if environment.get(VENDORS[provider].key_variable, "").strip():
+            return f"{provider}/{name}"
+    keys = " or ".join(VENDORS[provider].key_variable for provider in DEFAULTS)
     raise UsageError(
         f"There is no model to work with: set {keys}, or name one with --model provider/name. {_NO_KEY}"
     )
@@ -53,18 +39,51 @@ def default_model(environment: Mapping[str, str]) -> str:
 def connect(model: str, environment: Mapping[str, str], *, policy: Policy = DEFAULT_POLICY) -> Provider:
     """The provider for `model`, as `provider/name`. Sends nothing yet.
 
-    Raises `UsageError` where the name is not of that form, the provider is unknown, or its key is missing. A
-    base URL of one's own needs no key: local servers want none.
+    Raises `UsageError` where the name is not of that form, the provider is unknown, its key or address is missing,
+    or the extra that has its package. A base URL of one's own needs no key: local servers want none.
     """
-    provider, name, vendor = _split(model)
-    endpoint = read_endpoint(environment, vendor.url_variable, vendor.key_variable, vendor.default_url)
-    if not endpoint.key and not environment.get(vendor.url_variable, "").strip():
-        raise UsageError(f"{model} needs a key: set {vendor.key_variable}. {_NO_KEY}")
-    info = model_info(name, is_local=_is_local(endpoint))
-    prewarm(model)
+    _, name, vendor = _split(model)
+    if vendor.format in ("bedrock", "vertex"):
+        wire = _cloud(vendor, name, environment)
+    else:
+        endpoint = _endpoint(model, vendor, environment)
+        info = _placed(model_info(name, is_local=_is_local(endpoint)), endpoint)
+        prewarm(model)
+        wire = _wire(vendor, endpoint, info)
     from bot.providers.streaming import StreamingProvider
 
-    return StreamingProvider(_wire(provider, endpoint, info), info, policy)
+    return StreamingProvider(wire, policy)
+
+
+def adapted(provider: Provider, model: str, overrides: Mapping[str, ModelOverride]) -> Provider:
+    """`provider`, which `model` was connected to, with what the policy says of that model."""
+    from bot.providers.streaming import StreamingProvider
+
+    override = overrides.get(model)
+    if override is not None and isinstance(provider, StreamingProvider):
+        provider.adopt(overridden(provider.info, override))
+    return provider
+
+
+def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
+    given = environment.get(vendor.url_variable, "").strip()
+    if not given and not vendor.default_url:
+        raise UsageError(f"{model} needs an address: set {vendor.url_variable}.")
+    endpoint = read_endpoint(environment, vendor.url_variable, vendor.key_variable, vendor.default_url)
+    if vendor.path and urlsplit(endpoint.url).path in ("", "/"):
+        endpoint = replace(endpoint, url=urlsplit(endpoint.url)._replace(path=vendor.path).geturl())
+    if not endpoint.key and not given and vendor.needs_key:
+        raise UsageError(f"{model} needs a key: set {vendor.key_variable}. {_NO_KEY}")
+    return endpoint
+
+
+def _placed(info: ModelInfo, endpoint: Endpoint) -> ModelInfo:
+    """What the vendor's own door takes, and doors that only speak alike may refuse."""
+    return replace(
+        info,
+        allowed_tools=info.allowed_tools and endpoint.is_openai,
+        streams_tools=info.streams_tools and endpoint.is_anthropic,
+    )
 
 
 def prewarm(model: str) -> None:
@@ -75,8 +94,8 @@ def prewarm(model: str) -> None:
     import gc
     import importlib
 
-    provider, _, vendor = _split(model)
-    if _ADAPTERS[provider] in sys.modules and vendor.package in sys.modules:
+    _, _, vendor = _split(model)
+    if vendor.package in sys.modules and all(name in sys.modules for name in _ADAPTERS[vendor.format]):
         return
     # The packages make some 100,000 objects that stay. Without the collector, which would walk them again and
     # again, the import is 15 to 20 % faster; frozen, they do not slow down collections later either.
@@ -84,28 +103,46 @@ def prewarm(model: str) -> None:
     gc.disable()
     try:
         importlib.import_module(vendor.package)
-        importlib.import_module("bot.providers.streaming")
-        importlib.import_module(_ADAPTERS[provider])
+        for name in _ADAPTERS[vendor.format]:
+            importlib.import_module(name)
     finally:
         gc.freeze()
         if was_enabled:
             gc.enable()
 
 
-_ADAPTERS = {
-    "anthropic": "bot.providers.anthropic_messages",
-    "openai": "bot.providers.openai_chat",
+_CHAT, _RESPONSES = "bot.providers.openai_chat", "bot.providers.openai_responses"
+_ADAPTERS: Mapping[Format, tuple[str, ...]] = {
+    "messages": ("bot.providers.anthropic_messages",),
+    "openai": (_CHAT, _RESPONSES),
+    "responses": (_RESPONSES,),
+    "chat": (_CHAT,),
+    "bedrock": ("bot.providers.anthropic_clouds",),
+    "vertex": ("bot.providers.anthropic_clouds",),
 }
 
 
-def _wire(provider: str, endpoint: Endpoint, info: ModelInfo) -> Wire:
-    if provider == "anthropic":
+def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
+    if vendor.format == "messages":
         from bot.providers.anthropic_messages import AnthropicMessages
 
         return AnthropicMessages(endpoint, info)
+    if vendor.format == "responses" or (vendor.format == "openai" and endpoint.is_openai_itself):
+        from bot.providers.openai_responses import OpenAIResponses
+
+        return OpenAIResponses(endpoint, info)
     from bot.providers.openai_chat import OpenAIChat
 
     return OpenAIChat(endpoint, info)
+
+
+def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
+    from bot.providers import anthropic_clouds
+
+    info = replace(model_info(name), streams_tools=False)
+    if vendor.format == "bedrock":
+        return anthropic_clouds.bedrock(info, environment)
+    return anthropic_clouds.vertex(info, environment)
 
 
 def _split(model: str) -> tuple[str, str, Vendor]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, Generic, TypeVar, cast
 
-from bot.contracts.messages import Message
+from bot.contracts.messages import Image, Message, ToolResult
+from bot.contracts.model import ModelRequest
 
 Encoded = TypeVar("Encoded")
 
@@ -51,8 +56,82 @@ def argument_object(raw: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def fitting_id(id: str, allowed: re.Pattern[str]) -> str:
+    """`id` as a vendor takes it. One that does not fit, another vendor's, is replaced, the same way each time."""
+    return id if allowed.fullmatch(id) else "call_" + sha256(id.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def kept(value: Any) -> str:
+    """A server's own JSON to be returned to it later; empty where it cannot be written again."""
+    try:
+        return dumps(value).decode()
+    except (ValueError, RecursionError):
+        return ""
+
+
+def sendable_arguments(raw: str) -> str:
+    """A call's arguments word for word. Broken ones are wrapped: some servers parse them and fail, and the model
+    sees what it wrote."""
+    arguments = clean(raw) if raw.strip() else "{}"
+    if argument_object(arguments) is None:
+        arguments = dumps({"INVALID_JSON": arguments}).decode()
+    return arguments
+
+
+def flagged(part: ToolResult) -> str:
+    """A result for a vendor that has no flag for errors: an error says so in its text."""
+    if part.is_error and not part.content.lower().startswith("error"):
+        return f"Error: {part.content}"
+    return part.content
+
+
+def unseen(image: Image) -> str:
+    """What a model that cannot see is told in the image's place."""
+    return f"[image: {image.name or 'unnamed'}, {image.media_type}; this model cannot see images]"
+
+
+def data_url(image: Image) -> str:
+    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """`value` where it is an object, or an empty one: what a server sends may be anything."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def count(value: Any, otherwise: int = 0) -> int:
+    """A number of tokens; `otherwise` where it is left out or null, which is not the same as 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else otherwise
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
+
+
+class Opening:
+    """The bytes of a request before its messages: rendered once, the same for the whole session."""
+
+    def __init__(self, render: Callable[[ModelRequest], bytes]) -> None:
+        self._render = render
+        self._known: tuple[ModelRequest, bytes] | None = None
+
+    def of(self, request: ModelRequest) -> bytes:
+        if self._known is None or not _opens_alike(self._known[0], request):
+            self._known = (replace(request, messages=()), self._render(request))
+        return self._known[1]
+
+
+def _opens_alike(one: ModelRequest, other: ModelRequest) -> bool:
+    return (
+        one.tools is other.tools
+        and one.system == other.system
+        and one.session == other.session
+        and one.max_output == other.max_output
+    )
 
 
 class History(Generic[Encoded]):

@@ -61,6 +61,19 @@ class Endpoint:
     def is_azure(self) -> bool:
         return self.host.endswith((".azure.com", ".azure.us", ".azure.cn"))
 
+    @property
+    def is_openai_itself(self) -> bool:
+        return self.host.endswith(".openai.com")
+
+    @property
+    def is_openai(self) -> bool:
+        """OpenAI itself, or Azure's copy of it: they know every field of OpenAI's description."""
+        return self.is_openai_itself or self.is_azure
+
+    @property
+    def is_anthropic(self) -> bool:
+        return self.host == "api.anthropic.com"
+
     def __str__(self) -> str:
         """The URL without what may be secret in it."""
         parts = urlsplit(self.url)
@@ -162,18 +175,24 @@ class Line:
 
 
 def open_client(
-    endpoint: Endpoint, line: Line, headers: Mapping[str, str], *, patience: float, idle: float
+    endpoint: Endpoint,
+    line: Line,
+    headers: Mapping[str, str],
+    *,
+    patience: float,
+    idle: float,
+    more: frozenset[str] = frozenset(),
 ) -> httpx2.Client:
     """A client for this endpoint alone: one connection, no redirects, nothing from the environment.
 
     `patience` is how many seconds the answer may take to begin, `idle` how long it may pause after that.
-    Redirects are not followed, since they would carry the key to a host that nobody named.
+    Redirects are not followed, since they would carry the key to a host that nobody named. `more` are further
+    headers that may leave.
     """
     import httpx2
 
     def before(request: httpx2.Request) -> None:
-        for name in [name for name in request.headers if name not in _HEADERS]:
-            del request.headers[name]
+        keep_known(request, more)
         request.headers.update(headers)
         request.extensions["trace"] = line.trace
 
@@ -194,6 +213,12 @@ def open_client(
     return httpx2.Client(
         transport=transport, trust_env=False, follow_redirects=False, timeout=timeout, event_hooks=hooks
     )
+
+
+def keep_known(request: httpx2.Request, more: frozenset[str] = frozenset()) -> None:
+    """Take out every header that nobody listed here."""
+    for name in [name for name in request.headers if name not in _HEADERS and name not in more]:
+        del request.headers[name]
 
 
 def _tls(endpoint: Endpoint) -> ssl.SSLContext:

@@ -42,6 +42,14 @@ class StreamCut(Exception):
     """The stream ended before the response did."""
 
 
+class StreamTooLong(Exception):
+    """The whole request has taken too long, although something still comes. `seconds` is the limit."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"over {seconds:.0f} s")
+        self.seconds = seconds
+
+
 def failure_of(error: Exception, endpoint: Endpoint, model: str) -> Failure:
     """The failure behind an exception of a vendor's package, of its HTTP client, or of reading the stream."""
     status = getattr(error, "status_code", None)
@@ -52,6 +60,10 @@ def failure_of(error: Exception, endpoint: Endpoint, model: str) -> Failure:
         return _stream_failure(error.body, endpoint, model)
     if isinstance(error, StreamCut):
         return Failure("the stream ended before the answer was whole", retryable=True)
+    if isinstance(error, StreamTooLong):
+        return Failure(
+            f"{endpoint} was still answering after {error.seconds:.0f} s, the limit of one request"
+        )
     return _connection_failure(error, endpoint)
 
 
@@ -59,13 +71,12 @@ def _http_failure(status: int, body: Any, response: Any, endpoint: Endpoint, mod
     headers: Mapping[str, str] = response.headers if response is not None else {}
     kind, said = _error_object(body)
     retryable = is_retryable(status) and kind not in _SPENT and headers.get("x-should-retry") != "false"
-    wait = asked_wait(headers, datetime.now(UTC)) if retryable else None
+    wait = asked_wait(headers, datetime.now(UTC), is_rate_limit=status == 429) if retryable else None
     if 300 <= status < 400:
         said = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
     overflow = is_overflow(status, kind, said)
-    return Failure(
-        _sentence(status, said, endpoint, model), status, retryable and not overflow, wait, overflow
-    )
+    sentence = _sentence(status, said, endpoint, model)
+    return Failure(sentence, status, retryable and not overflow, wait, overflow, said=said or kind)
 
 
 def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> Failure:
@@ -121,6 +132,8 @@ def _sentence(status: int, said: str, endpoint: Endpoint, model: str) -> str:
 
 def _error_object(body: Any) -> tuple[str, str]:
     """The kind and the message of a vendor's error body; it may be a plain text, HTML or nothing."""
+    if isinstance(body, list) and body:
+        body = body[0]  # Google's
     if isinstance(body, dict):
         inner = body.get("error")
         error = inner if isinstance(inner, dict) else body

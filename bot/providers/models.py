@@ -1,14 +1,17 @@
-"""What is known of models: limits in tokens, prices in USD per million tokens, as the vendors listed them in
-November 2026 (platform.claude.com/docs/en/about-claude/pricing, developers.openai.com/api/docs/pricing).
+"""What is known of models: limits in tokens, prices in USD per million tokens, abilities, as the vendors listed them
+in November 2026 (platform.claude.com/docs/en/about-claude/pricing, developers.openai.com/api/docs/pricing).
+
+A policy may know better (`models:`, see docs/models.md); a model that nobody lists is guessed on the careful side.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from bot.contracts.messages import Usage
-from bot.contracts.model import ModelInfo
+from bot.contracts.model import ModelInfo, ModelOverride, ThinkingKind
 
 _MILLION = 1_000_000
 _THOUSAND = 1_000
@@ -82,22 +85,38 @@ _LONG = {
 # For a model that nobody listed: a small window and a high price, so that limits bind early and not late.
 _GUESS = (64, 8, 5.0, 25.0, 0.5, 6.25)
 _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+# Bedrock: us.anthropic.claude-sonnet-5-5-v1:0. Vertex: claude-haiku-4-5@20251001.
+_PLACED = re.compile(r"^(?:[a-z-]+\.)?anthropic\.|(?:-v\d+)?(?::\d+)?$|@.*$")
+
+# Claude before it thought as much as it likes; the oldest do not think unless they are given a number.
+_NUMBERED = frozenset({"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"})
+_SILENT = frozenset({"claude-opus-4-1", "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano", "gpt-4o", "gpt-4o-mini"})
+# The shortest prefix that is kept, in tokens, where it is not 1,024.
+_CACHEABLE = {
+    **dict.fromkeys(("claude-opus-4-5", "claude-opus-4-6", "claude-haiku-4-5"), 4096),
+    "claude-sonnet-4-6": 2048,
+    **dict.fromkeys(
+        (name for name in _ANTHROPIC if re.search(r"-5(-[125])?$", name) and name != "claude-sonnet-5"), 512
+    ),
+}
 
 DEFAULTS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.2-sol"}
 
 
 def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
-    """The model's limits and prices; a guess on the careful side, with `known` false, where it is not listed.
+    """The model's limits, prices and abilities; a guess on the careful side, with `known` false, where it is not
+    listed: it sees nothing, is asked for nothing special, and costs much.
 
     `name` may carry a maker's prefix (`anthropic/claude-sonnet-5-5` at OpenRouter) and a snapshot's date.
     A model nobody listed on the own machine (`is_local`) costs nothing.
     """
-    row = _TABLE.get(_listed(name))
+    listed = _listed(name)
+    row = _TABLE.get(listed)
     window, longest, *prices = row or _GUESS
     if row is None and is_local:
         prices = [0.0, 0.0, 0.0, 0.0]
     given, answered, read, written = prices
-    return ModelInfo(
+    info = ModelInfo(
         name,
         context_window=int(window * _THOUSAND),
         max_output=int(longest * _THOUSAND),
@@ -107,6 +126,49 @@ def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
         cache_write_price=written,
         known=row is not None,
     )
+    return _able(info, listed) if row else info
+
+
+def _able(info: ModelInfo, listed: str) -> ModelInfo:
+    """The abilities of a listed model. All of them see."""
+    is_claude = listed in _ANTHROPIC
+    thinking: ThinkingKind = "adaptive" if is_claude else "effort"
+    if listed in _SILENT:
+        thinking = "off"
+    elif listed in _NUMBERED:
+        thinking = "budget"
+    return replace(
+        info,
+        vision=True,
+        thinking=thinking,
+        streams_tools=is_claude and thinking == "adaptive",
+        min_cacheable=_CACHEABLE.get(listed, 1024),
+        allowed_tools=not is_claude,
+        forced_choice=not is_claude or thinking == "off",
+    )
+
+
+def overridden(info: ModelInfo, override: ModelOverride) -> ModelInfo:
+    """`info` as the policy has it. Whoever gives window and prices knows the model."""
+    given: dict[str, Any] = {
+        field.name: value
+        for field in fields(override)
+        if (value := getattr(override, field.name)) is not None
+    }
+    known = info.known or {"context_window", "input_price", "output_price"} <= given.keys()
+    return replace(info, **given, known=known)
+
+
+def doubts(info: ModelInfo) -> tuple[str, ...]:
+    """What people should know of a guess, as notes for the outcome."""
+    if info.known:
+        return ()
+    said = (
+        f"The model {info.name} is not listed: its context window ({info.context_window:,} tokens) and its prices "
+        f"({info.input_price:g} and {info.output_price:g} USD per million tokens) are guesses. "
+        "The policy's `models:` can say them."
+    )
+    return (said,)
 
 
 def cost(usage: Usage, info: ModelInfo) -> float:
@@ -124,4 +186,4 @@ def cost(usage: Usage, info: ModelInfo) -> float:
 
 
 def _listed(name: str) -> str:
-    return _SNAPSHOT.sub("", name.rpartition("/")[2])
+    return _SNAPSHOT.sub("", _PLACED.sub("", name.rpartition("/")[2]))

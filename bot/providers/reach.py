@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.contracts.errors import UsageError
-from bot.providers.connect import VENDORS
 from bot.providers.endpoint import Endpoint, Line, open_client, read_endpoint
+from bot.providers.presets import VENDORS
 
 _PATIENCE = 10.0
 

@@ -1,4 +1,4 @@
-"""What both adapters share: send, read, turn failures into retries or a last event, obey the cancel token.
+"""What all adapters share: send, read, turn failures into retries or a last event, obey the cancel token.
 
 A wire format is a `Wire`; this module knows none. It is the only place that waits.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bot.contracts.cancel import CancelToken
@@ -16,11 +18,21 @@ from bot.contracts.messages import Message
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.assembly import Assembly
 from bot.providers.endpoint import Endpoint, Line
-from bot.providers.failures import StreamCut, StreamError, failure_of
+from bot.providers.failures import StreamCut, StreamError, StreamTooLong, failure_of
 from bot.providers.retry import DEFAULT_POLICY, Failure, GiveUp, Policy, next_wait
 
 if TYPE_CHECKING:
     import httpx2
+
+
+class Frame(Protocol):
+    """One server-sent event, or what a vendor has in its place."""
+
+    @property
+    def event(self) -> str | None: ...
+
+    @property
+    def data(self) -> str: ...
 
 
 class Reader(Protocol):
@@ -38,6 +50,9 @@ class Wire(Protocol):
 
     endpoint: Endpoint
     line: Line
+    info: ModelInfo
+    # The wire format and the model, as parts name them that only these two can read.
+    by: str
     # What sending and reading may raise: the package's errors and its HTTP client's.
     errors: tuple[type[Exception], ...]
 
@@ -47,12 +62,28 @@ class Wire(Protocol):
         """The streamed response. Raises the package's errors for anything but success."""
         ...
 
+    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
+        """The response's events, to its very end."""
+        ...
+
     def reader(self, assembly: Assembly, request: ModelRequest) -> Reader: ...
 
     def close(self) -> None: ...
 
 
 _LONGEST_EVENT = 16 * 1024 * 1024
+_PAUSED = "pause_turn"
+_MOST_PAUSES = 8
+# A guess, for requests that were refused without a reason.
+_BYTES_A_TOKEN = 4
+_LONG_SHARE = 0.5
+
+
+def events_of(response: httpx2.Response) -> Iterator[Frame]:
+    """Server-sent events, to the very end: only then is the connection kept for the next turn."""
+    import httpx2
+
+    return iter(httpx2.EventSource(response, max_event_size=_LONGEST_EVENT))
 
 
 class StreamingProvider:
@@ -61,19 +92,23 @@ class StreamingProvider:
     def __init__(
         self,
         wire: Wire,
-        info: ModelInfo,
         policy: Policy = DEFAULT_POLICY,
         draw: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._wire = wire
-        self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, StreamCut)
-        self._info = info
+        self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, StreamCut, StreamTooLong)
         self._policy = policy
         self._draw = draw
+        self._clock = clock
 
     @property
     def info(self) -> ModelInfo:
-        return self._info
+        return self._wire.info
+
+    def adopt(self, info: ModelInfo) -> None:
+        """Take `info` for what the model is, before the first request."""
+        self._wire.info = info
 
     def close(self) -> None:
         self._wire.close()
@@ -89,23 +124,37 @@ class StreamingProvider:
             forget()
 
     def _attempts(self, request: ModelRequest, body: bytes, cancel: CancelToken) -> Iterator[Event]:
-        attempt = 1
+        attempt, pauses = 1, 0
+        surfaced = False
+        deadline = self._clock() + self._policy.deadline
+        assembly = Assembly(self._wire.by)
         while True:
-            assembly = Assembly()
-            surfaced = False
             try:
-                for event in self._attempt(request, body, assembly, cancel):
+                complete: Complete | None = None
+                for event in self._attempt(request, body, assembly, cancel, deadline):
                     surfaced = True
-                    yield event
                     if isinstance(event, Complete):
+                        complete = event
+                    else:
+                        yield event
+                if complete is not None:
+                    paused = complete.raw_reason == _PAUSED and not complete.message.calls
+                    if not paused or pauses >= _MOST_PAUSES:
+                        yield self._judged(complete)
                         return
+                    pauses += 1
+                    assembly.settle()
+                    body = self._wire.encode(_continued(request, complete.message))
+                    continue
                 failure = Failure("the request was canceled")
             except self._errors as error:
-                failure = failure_of(error, self._wire.endpoint, self._info.name)
+                failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
+                failure = _judged_by_size(failure, body, self._wire.info)
             if cancel.fired:
                 yield _canceled(assembly)
                 return
-            wait = GiveUp() if surfaced else next_wait(failure, attempt, self._policy, self._draw)
+            left = deadline - self._clock()
+            wait = GiveUp() if surfaced else next_wait(failure, attempt, self._policy, self._draw, left)
             if isinstance(wait, GiveUp):
                 yield _failed(failure, wait, assembly)
                 return
@@ -114,25 +163,30 @@ class StreamingProvider:
                 yield _canceled(assembly)
                 return
             attempt += 1
+            assembly = Assembly(self._wire.by)
 
     def _attempt(
-        self, request: ModelRequest, body: bytes, assembly: Assembly, cancel: CancelToken
+        self,
+        request: ModelRequest,
+        body: bytes,
+        assembly: Assembly,
+        cancel: CancelToken,
+        deadline: float,
     ) -> Iterator[Event]:
         """One request and its response. Ends without `Complete` only when the token fired."""
-        import httpx2
-
         if cancel.wait(0):
             return
         response = self._wire.send(body)
         try:
             reader = self._wire.reader(assembly, request)
             try:
-                # To the very end, past the last event: only then is the connection kept for the next turn.
-                for frame in httpx2.EventSource(response, max_event_size=_LONGEST_EVENT):
+                for frame in self._wire.frames(response):
                     if cancel.fired:
                         return
+                    if self._clock() > deadline:
+                        raise StreamTooLong(self._policy.deadline)
                     if frame.data and frame.data != "[DONE]":
-                        yield from reader.read(frame.event, _parsed(frame.data))
+                        yield from reader.read(frame.event or "", _parsed(frame.data))
             except self._errors:
                 # The answer may be whole although the connection then broke, or was never ended.
                 if reader.end() is None:
@@ -144,6 +198,15 @@ class StreamingProvider:
             raise StreamCut
         yield complete
 
+    def _judged(self, complete: Complete) -> Complete | Failed:
+        """Some servers cut a conversation that is too long without a word, and answer what is left of it."""
+        usage, info = complete.usage, self._wire.info
+        read = usage.input + usage.cache_read + usage.cache_write
+        if not info.known or read <= info.context_window or complete.message.parts:
+            return complete
+        said = f"{self._wire.endpoint} took {read} tokens, over the window of {info.context_window}, and said nothing"
+        return Failed(said, partial=None, usage=usage, overflow=True)
+
 
 def _parsed(data: str) -> Any:
     try:
@@ -152,13 +215,24 @@ def _parsed(data: str) -> Any:
         raise StreamError({"message": f"an event is not JSON: {error}"}) from error
 
 
+def _continued(request: ModelRequest, said: Message) -> ModelRequest:
+    return replace(request, messages=(*request.messages, said))
+
+
+def _judged_by_size(failure: Failure, body: bytes, info: ModelInfo) -> Failure:
+    """A refusal without a word, of a request that is long: some vendors have no more to say to one too long."""
+    long = len(body) / _BYTES_A_TOKEN > info.context_window * _LONG_SHARE
+    silent = failure.status == 400 and not failure.said
+    return replace(failure, overflow=True) if silent and long else failure
+
+
 def _failed(failure: Failure, end: GiveUp, assembly: Assembly) -> Failed:
     message = f"{failure.message} ({end.reason})" if end.reason else failure.message
-    return Failed(message, failure.status, False, _partial(assembly), assembly.usage, failure.overflow)
+    return Failed(message, failure.status, False, _partial(assembly), assembly.total, failure.overflow)
 
 
 def _canceled(assembly: Assembly) -> Failed:
-    return Failed("the request was canceled", None, True, _partial(assembly), assembly.usage)
+    return Failed("the request was canceled", None, True, _partial(assembly), assembly.total)
 
 
 def _partial(assembly: Assembly) -> Message | None:

@@ -1,4 +1,4 @@
-"""Servers that refuse, fail, go silent or go away, and runs that are canceled; over both adapters."""
+"""Servers that refuse, fail, go silent or go away, and runs that are canceled; over all adapters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Event, Failed, Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import Policy
-from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn, chat_frames, messages_frames
+from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import AT_ONCE, MODELS, ask, completed, failed, impatient, run
+from tests.support.provider_runs import AT_ONCE, FRAMES, MODELS, ask, completed, failed, impatient, run
 
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
@@ -148,12 +148,13 @@ def test_a_stream_dropped_after_text_is_not_tried_again(model: str) -> None:
 
 
 def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(model: str) -> None:
-    if model.startswith("anthropic"):
-        tail = b'event: message_stop\ndata: {"type": "message_stop"}\n\n'
-    else:
-        tail = b"data: [DONE]\n\n"
-    frames = messages_frames if model.startswith("anthropic") else chat_frames
-    body = frames(Turn((Say("Hello"),)), 0)
+    tails = {
+        "anthropic": b'event: message_stop\ndata: {"type": "message_stop"}\n\n',
+        "openai-chat": b"data: [DONE]\n\n",
+        "openai-responses": b"",  # its last event is the one that counts
+    }
+    tail = tails[model.partition("/")[0]]
+    body = FRAMES[model](Turn((Say("Hello"),)), 0)
     assert body.endswith(tail)
     events, _ = run(model, [Turn((Say("Hello"),), drop=len(body) - len(tail))])
     assert completed(events).message.text == "Hello"

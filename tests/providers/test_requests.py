@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from tests.support.model_script import Call, Say, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, run, user
 
-MESSAGES, CHAT = MODELS
+MESSAGES, CHAT, RESPONSES = MODELS
 MARK = {"type": "ephemeral"}
 
 
@@ -56,6 +57,7 @@ def test_the_first_messages_request_word_for_word() -> None:
     assert requests[0].path == "/v1/messages"
     assert requests[0].body.decode() == (
         '{"model":"claude-sonnet-5-5","max_tokens":128000,"stream":true,'
+        '"thinking":{"type":"adaptive","display":"summarized"},'
         '"tools":[{"name":"bash","description":"Run a command.","input_schema":'
         '{"type":"object","properties":{"command":{"type":"string"}},"required":[]}}],'
         '"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],'
@@ -71,6 +73,20 @@ def test_the_first_chat_request_word_for_word() -> None:
         '"tools":[{"type":"function","function":{"name":"bash","description":"Run a command.","parameters":'
         '{"type":"object","properties":{"command":{"type":"string"}},"required":[]}}}],'
         '"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hello"}]}'
+    )
+
+
+def test_the_first_responses_request_word_for_word() -> None:
+    request = replace(ask(user("hello")), session="session-1")
+    _, requests = run(RESPONSES, [Say("ok")], request)
+    assert requests[0].path == "/v1/responses"
+    assert requests[0].body.decode() == (
+        '{"model":"gpt-6.2-sol","stream":true,"store":false,"include":["reasoning.encrypted_content"],'
+        '"prompt_cache_key":"session-1",'
+        '"tools":[{"type":"function","name":"bash","description":"Run a command.","parameters":'
+        '{"type":"object","properties":{"command":{"type":"string"}},"required":[]},"strict":false}],'
+        '"instructions":"Be brief.",'
+        '"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}]}'
     )
 
 
@@ -205,7 +221,8 @@ def test_a_user_message_after_results_is_merged_behind_them_for_anthropic() -> N
 def test_an_assistant_message_with_nothing_to_send_is_left_out() -> None:
     for model in MODELS:
         body = sent(model, user("q"), assistant(), assistant(Text("")), user("go on"))
-        assert "assistant" not in [message["role"] for message in body["messages"]]
+        rows = body.get("messages") or body["input"]
+        assert "assistant" not in [message["role"] for message in rows]
 
 
 def test_blank_text_is_left_out_for_anthropic() -> None:
@@ -277,7 +294,7 @@ def test_an_id_of_another_vendor_is_replaced_in_call_and_result_alike() -> None:
     assert len(id) <= 64
 
 
-def test_cache_marks_are_on_the_system_end_and_on_the_last_two_user_messages() -> None:
+def test_cache_marks_are_on_the_system_end_and_on_the_last_three_user_messages() -> None:
     body = json.loads(session(MESSAGES, 4)[3])
     marked = [
         (at, position)
@@ -286,7 +303,7 @@ def test_cache_marks_are_on_the_system_end_and_on_the_last_two_user_messages() -
         if "cache_control" in block
     ]
     assert body["system"][-1]["cache_control"] == MARK
-    assert marked == [(4, 0), (6, 0)]
+    assert marked == [(2, 0), (4, 0), (6, 0)]
     assert "cache_control" not in json.dumps(body["tools"])
 
 
@@ -312,6 +329,14 @@ def test_the_chat_request_is_what_the_vendors_own_types_describe() -> None:
 
     for body in session(CHAT, 3):
         TypeAdapter(CompletionCreateParamsStreaming).validate_python(json.loads(body))
+
+
+def test_the_responses_request_is_what_the_vendors_own_types_describe() -> None:
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+    from pydantic import TypeAdapter
+
+    for body in session(RESPONSES, 3):
+        TypeAdapter(ResponseCreateParamsStreaming).validate_python(json.loads(body))
 
 
 def test_a_message_is_encoded_once_in_a_session() -> None:

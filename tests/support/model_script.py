@@ -1,4 +1,4 @@
-"""What a scripted model says: a small vocabulary of turns, and their frames in both wire formats.
+"""What a scripted model says: a small vocabulary of turns, and their frames in the wire formats.
 
 The frames are written by hand from the vendors' descriptions and not with their packages, so that an adapter
 is not checked against its own parser.
@@ -14,14 +14,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Say:
-    """Text by the model."""
+    """Text by the model. `phase` and `refusal` are for Responses."""
 
     text: str
+    phase: str = ""
+    refusal: bool = False
 
 
 @dataclass(frozen=True)
 class Think:
-    """A reasoning block. `redacted` is the vendor's opaque payload (Messages only)."""
+    """A reasoning block. `redacted` is the vendor's opaque payload (Messages only); `signature` is the encrypted
+    content in Responses."""
 
     text: str = ""
     signature: str = "sig-1"
@@ -63,7 +66,8 @@ class Turn:
     and arguments into deltas of that many characters, `interleave` sends the calls' deltas in turns, `cuts`
     are the offsets in the body where one packet ends and the next begins. `drop` closes the connection after
     that many bytes of the body, `stall` goes silent after that many. `delay` is in seconds, before the first
-    byte. `error` is sent inside the stream in place of the end. `ending` false leaves out everything after the
+    byte. `error` is sent inside the stream in place of the end, for Responses
+    as the event `error_event`. `ending` false leaves out everything after the
     last part.
     """
 
@@ -77,6 +81,7 @@ class Turn:
     stall: int | None = None
     delay: float = 0.0
     error: Mapping[str, Any] | None = None
+    error_event: str = "error"
     ending: bool = True
 
 
@@ -133,8 +138,11 @@ class Asked:
             content = message.get("content")
             if message.get("role") == "tool":
                 found.append(content if isinstance(content, str) else json.dumps(content))
-            elif isinstance(content, list):
+            elif isinstance(content, list) and message.get("type") != "message":
                 found += [block.get("content", "") for block in content if block.get("type") == "tool_result"]
+        for item in self.body.get("input", []):
+            if item.get("type") == "function_call_output":
+                found.append(item.get("output", ""))
         return found
 
 
@@ -288,3 +296,120 @@ def _call_chunks(
     for piece in cut(call.text, pieces):
         rows.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
     return rows
+
+
+def responses_frames(turn: Turn, number: int) -> bytes:
+    """The body of a streamed answer of the Responses API."""
+    frames: list[tuple[str, dict[str, Any]]] = []
+    shell = {
+        "id": f"resp_{number}",
+        "object": "response",
+        "created_at": 1,
+        "model": "scripted",
+        "store": False,
+    }
+    opened = {**shell, "status": "in_progress", "output": [], "usage": None}
+    frames.append(("response.created", {"response": opened}))
+    frames.append(("response.in_progress", {"response": opened}))
+    rows, output = [], []
+    for index, part in enumerate(turn.parts):
+        item, events = _item_events(part, index, number, turn.pieces, turn.stop)
+        output.append(item)
+        rows.append(events)
+    if turn.interleave:
+        for row in range(max((len(events) for events in rows), default=0)):
+            frames += [events[row] for events in rows if row < len(events)]
+    else:
+        frames += [event for events in rows for event in events]
+    if turn.error is not None:
+        error = {"code": turn.error.get("type"), "message": turn.error.get("message"), "param": None}
+        if turn.error_event == "failed":
+            failed = {**shell, "status": "failed", "output": [], "error": error, "usage": _usage(turn.tokens)}
+            frames.append(("response.failed", {"response": failed}))
+        else:
+            frames.append(("error", error))
+    elif turn.ending:
+        status = (
+            turn.stop
+            if turn.stop in ("completed", "cancelled")
+            else "incomplete"
+            if turn.stop
+            else "completed"
+        )
+        details = {"reason": turn.stop} if status == "incomplete" else None
+        whole = {**shell, "status": status, "output": output, "incomplete_details": details}
+        frames.append((f"response.{status}", {"response": {**whole, "usage": _usage(turn.tokens)}}))
+    numbered = [
+        _frame(kind, {"type": kind, "sequence_number": place, **data})
+        for place, (kind, data) in enumerate(frames)
+    ]
+    return b"".join(numbered)
+
+
+def _usage(tokens: Tokens | None) -> dict[str, Any] | None:
+    if tokens is None:
+        return None
+    given = tokens.input + tokens.cache_read + tokens.cache_write
+    return {
+        "input_tokens": given,
+        "input_tokens_details": {
+            "cached_tokens": tokens.cache_read,
+            "cache_write_tokens": tokens.cache_write,
+        },
+        "output_tokens": tokens.output,
+        "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
+        "total_tokens": given + tokens.output,
+    }
+
+
+def _item_events(
+    part: Part, index: int, number: int, pieces: int, stop: str
+) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
+    """One output item as it is at the end, and the events that build it."""
+    name = {Say: "msg", Think: "rs", Call: "fc"}[type(part)]
+    id = f"{name}_{number}_{index}"
+    at = {"item_id": id, "output_index": index}
+    if isinstance(part, Call):
+        call_id = part.id or f"call_{number}_{index}"
+        item = {"id": id, "type": "function_call", "call_id": call_id, "name": part.name, "arguments": ""}
+        events = [
+            ("response.function_call_arguments.delta", {**at, "delta": piece})
+            for piece in cut(part.text, pieces)
+        ]
+        events.append(("response.function_call_arguments.done", {**at, "arguments": part.text}))
+        status = "incomplete" if stop == "max_output_tokens" and not _is_object(part.text) else "completed"
+        whole = {**item, "arguments": part.text, "status": status}
+    elif isinstance(part, Say):
+        where = {**at, "content_index": 0}
+        kind, key = ("refusal", "refusal") if part.refusal else ("output_text", "text")
+        item = {"id": id, "type": "message", "role": "assistant", "content": []}
+        block: dict[str, Any] = {"type": kind, key: part.text}
+        if kind == "output_text":
+            block["annotations"] = []
+        events = [("response.content_part.added", {**where, "part": {**block, key: ""}})]
+        events += [(f"response.{kind}.delta", {**where, "delta": piece}) for piece in cut(part.text, pieces)]
+        events.append((f"response.{kind}.done", {**where, key: part.text}))
+        events.append(("response.content_part.done", {**where, "part": block}))
+        whole = {**item, "content": [block], "status": "completed", "phase": part.phase or None}
+    else:
+        where = {**at, "summary_index": 0}
+        item = {"id": id, "type": "reasoning", "summary": [], "encrypted_content": "half"}
+        summary = [{"type": "summary_text", "text": part.text}] if part.text else []
+        events = [("response.reasoning_summary_part.added", {**where, "part": block}) for block in summary]
+        events += [
+            ("response.reasoning_summary_text.delta", {**where, "delta": piece})
+            for piece in cut(part.text, pieces)
+        ]
+        whole = {**item, "summary": summary, "encrypted_content": part.signature, "status": None}
+    started = (
+        "response.output_item.added",
+        {"output_index": index, "item": {**item, "status": "in_progress"}},
+    )
+    return whole, [started, *events, ("response.output_item.done", {"output_index": index, "item": whole})]
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

@@ -1,4 +1,4 @@
-"""A model's API on loopback that answers from a script, in both wire formats, and records what it was sent.
+"""A model's API on loopback that answers from a script, in the vendors' wire formats, and records what it was sent.
 
     with ModelServer([Call("bash", {"command": "ls"}), Say("Done.")]) as server:
         ...  # ANTHROPIC_BASE_URL=server.url or OPENAI_BASE_URL=server.url + "/v1"
@@ -43,6 +43,7 @@ from tests.support.model_script import (
     as_answer,
     chat_frames,
     messages_frames,
+    responses_frames,
 )
 
 _SHELLS = ("bash", "shell", "exec_command", "run_shell_command", "execute_command", "terminal")
@@ -99,7 +100,7 @@ class ModelServer:
         return self._accepted
 
     def environment(self, key: str = "test-key") -> dict[str, str]:
-        """The variables that point both vendors' adapters here."""
+        """The variables that point the vendors' adapters here."""
         return {
             "ANTHROPIC_API_KEY": key,
             "ANTHROPIC_BASE_URL": self.url,
@@ -210,6 +211,8 @@ def _from_list(steps: Sequence[Step]) -> Script:
 def _frames(received: Received, turn: Turn, number: int) -> bytes:
     if received.path.split("?")[0].endswith("/messages"):
         return messages_frames(turn, number)
+    if received.path.split("?")[0].endswith("/responses"):
+        return responses_frames(turn, number)
     options = (received.json or {}).get("stream_options") or {}
     return chat_frames(turn, number, bool(options.get("include_usage")))
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event, Failed
-from bot.contracts.messages import Message, Text
+from bot.contracts.events import (
+    ArgumentsDelta,
+    Complete,
+    Event,
+    Failed,
+    Retrying,
+    TextDelta,
+    ToolEnd,
+    ToolStart,
+)
+from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall
 from bot.contracts.model import ModelInfo, ModelRequest, Provider
 from bot.contracts.tools import ToolSpec
 from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.connect import connect
 from bot.providers.endpoint import Endpoint
 from bot.providers.openai_chat import OpenAIChat
+from bot.providers.openai_responses import OpenAIResponses
 from bot.providers.retry import Policy
 from bot.providers.streaming import StreamingProvider
-from tests.support.model_script import Script, Step
+from tests.support.model_script import Script, Step, chat_frames, messages_frames, responses_frames
 from tests.support.model_server import ModelServer, Received
 
-MODELS = ("anthropic/claude-sonnet-5-5", "openai/gpt-6.2-sol")
+MODELS = ("anthropic/claude-sonnet-5-5", "openai-chat/gpt-6.2-sol", "openai-responses/gpt-6.2-sol")
+FRAMES = dict(zip(MODELS, (messages_frames, chat_frames, responses_frames), strict=True))
 AT_ONCE = Policy(base=0.0)
 BASH = ToolSpec(
     "bash",
@@ -58,11 +70,51 @@ def run(
 def impatient(model: str, server: ModelServer, *, patience: float = 5.0, idle: float = 0.2) -> Provider:
     """The adapter for `model` with short time-outs and a single attempt."""
     kind = model.partition("/")[0]
-    wires: dict[str, Any] = {"anthropic": AnthropicMessages, "openai": OpenAIChat}
+    wires: dict[str, Any] = {
+        "anthropic": AnthropicMessages,
+        "openai-chat": OpenAIChat,
+        "openai-responses": OpenAIResponses,
+    }
     url = server.url if kind == "anthropic" else f"{server.url}/v1"
     endpoint = Endpoint(url, "test-key", "THE_URL", "THE_KEY")
     wire = wires[kind](endpoint, INFO, patience=patience, idle=idle)
-    return StreamingProvider(wire, INFO, Policy(attempts=1))
+    return StreamingProvider(wire, Policy(attempts=1))
+
+
+def check_grammar(events: list[Event]) -> None:
+    """What `bot/contracts/events.py` promises of any stream."""
+    assert [isinstance(event, Complete | Failed) for event in events].count(True) == 1
+    assert isinstance(events[-1], Complete | Failed)
+    others = [isinstance(event, Retrying) for event in events[:-1]]
+    assert others == sorted(others, reverse=True), "Retrying comes only before anything else"
+    open_calls: set[int] = set()
+    seen: set[int] = set()
+    for event in events:
+        if isinstance(event, ToolStart):
+            assert event.index not in seen
+            seen.add(event.index)
+            open_calls.add(event.index)
+        elif isinstance(event, ArgumentsDelta):
+            assert event.index in open_calls
+        elif isinstance(event, ToolEnd):
+            open_calls.remove(event.index)
+    message = events[-1].message if isinstance(events[-1], Complete) else events[-1].partial
+    if message is not None:
+        texts = "".join(event.text for event in events if isinstance(event, TextDelta))
+        assert texts == message.text
+        for index, call in enumerate(message.calls):
+            pieces = [
+                event.text for event in events if isinstance(event, ArgumentsDelta) and event.index == index
+            ]
+            assert call.arguments == "".join(pieces)
+
+
+def bare(message: Message) -> tuple[Part, ...]:
+    """The parts without what the vendor wants back with them."""
+    return tuple(
+        replace(part, extra="") if isinstance(part, Text | Thinking | ToolCall) else part
+        for part in message.parts
+    )
 
 
 def completed(events: list[Event]) -> Complete:

@@ -1,0 +1,162 @@
+"""Claude at Amazon Bedrock and Google Vertex AI: the Messages API behind those clouds' own doors and signatures.
+
+Over the `anthropic` package's own clients for them, which need packages that only their extras bring.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts.errors import UsageError
+from bot.contracts.model import ModelInfo
+from bot.providers.anthropic_messages import AnthropicMessages
+from bot.providers.endpoint import Endpoint, keep_known, open_client, read_endpoint
+from bot.providers.streaming import Frame
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CLOUD_ERRORS = (
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.eventstream", "ParserError"),
+    ("google.auth.exceptions", "GoogleAuthError"),
+)
+_SIGNED = frozenset({"x-amz-date", "x-amz-security-token", "x-amz-content-sha256"})
+
+
+def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
+    """Claude at Bedrock. Raises `UsageError` where the extra, the region or the credentials are missing."""
+    _need("boto3", "bedrock")
+    region = environment.get("AWS_REGION", "").strip() or environment.get("AWS_DEFAULT_REGION", "").strip()
+    if not region:
+        raise UsageError(f"bedrock/{info.name} needs a region: set AWS_REGION.")
+    endpoint = read_endpoint(
+        environment,
+        "ANTHROPIC_BEDROCK_BASE_URL",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        f"https://bedrock-runtime.{region}.amazonaws.com",
+    )
+    names = {
+        "aws_access_key": "AWS_ACCESS_KEY_ID",
+        "aws_secret_key": "AWS_SECRET_ACCESS_KEY",
+        "aws_session_token": "AWS_SESSION_TOKEN",
+        "aws_profile": "AWS_PROFILE",
+    }
+    given = {name: environment[variable] for name, variable in names.items() if environment.get(variable)}
+    if endpoint.key:
+        given = {"api_key": endpoint.key}
+    elif "aws_profile" not in given and not {"aws_access_key", "aws_secret_key"} <= given.keys():
+        raise UsageError(
+            f"bedrock/{info.name} needs credentials: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
+        )
+    return _Bedrock(endpoint, info, {"aws_region": region, **given})
+
+
+def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
+    """Claude at Vertex AI. Raises `UsageError` where the extra, the region or the project is missing.
+
+    Without a token in the environment Google's own library finds the credentials of the machine.
+    """
+    region = environment.get("CLOUD_ML_REGION", "").strip()
+    project = environment.get("ANTHROPIC_VERTEX_PROJECT_ID", "").strip()
+    if not region or not project:
+        raise UsageError(
+            f"vertex/{info.name} needs a region and a project: set CLOUD_ML_REGION and ANTHROPIC_VERTEX_PROJECT_ID."
+        )
+    host = "aiplatform" if region == "global" else f"{region}-aiplatform"
+    endpoint = read_endpoint(
+        environment,
+        "ANTHROPIC_VERTEX_BASE_URL",
+        "ANTHROPIC_VERTEX_ACCESS_TOKEN",
+        f"https://{host}.googleapis.com/v1",
+    )
+    if not endpoint.key:
+        _need("google.auth", "vertex")
+    return _Vertex(
+        endpoint, info, {"region": region, "project_id": project, "access_token": endpoint.key or None}
+    )
+
+
+def _need(package: str, extra: str) -> None:
+    try:
+        found = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise UsageError(
+            f"{extra}/ models need the package {package}, which the extra `{extra}` brings: "
+            f"pip install 'slash-agent[{extra}]', in the action `extras: {extra}`."
+        )
+
+
+class _Cloud(AnthropicMessages):
+    """`given` is what the package's client is opened with."""
+
+    def __init__(self, endpoint: Endpoint, info: ModelInfo, given: Mapping[str, Any]) -> None:
+        self._given = given
+        super().__init__(endpoint, info)
+        # What finding and refreshing credentials may raise, beside the package's own errors.
+        self.errors = (*self.errors, *_of_credentials(), RuntimeError)
+
+    def send(self, body: bytes) -> httpx2.Response:
+        import httpx2
+
+        # The clients move the model from the body to the URL, so they want the body as an object. They write it
+        # out again in the same order, so that it stays a prefix of the next.
+        response: httpx2.Response = self._client.post(
+            "/v1/messages", cast_to=httpx2.Response, body=json.loads(body), stream=True
+        )
+        return response
+
+
+class _Bedrock(_Cloud):
+    def _open(self, patience: float, idle: float) -> Any:
+        from anthropic import AnthropicBedrock
+
+        class Client(AnthropicBedrock):
+            def _prepare_request(self, request: httpx2.Request) -> None:
+                # Before the signature: it is over the headers too.
+                keep_known(request)
+                super()._prepare_request(request)
+
+        return Client(
+            **self._given,
+            base_url=self.endpoint.url,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=open_client(self.endpoint, self.line, {}, patience=patience, idle=idle, more=_SIGNED),
+        )
+
+    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
+        """Amazon's binary event stream, read by the package's decoder."""
+        from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
+
+        return iter(AWSEventStreamDecoder().iter_bytes(response.iter_bytes()))
+
+
+class _Vertex(_Cloud):
+    def _open(self, patience: float, idle: float) -> Any:
+        from anthropic import AnthropicVertex
+
+        return AnthropicVertex(
+            **self._given,
+            base_url=self.endpoint.url,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=open_client(self.endpoint, self.line, {}, patience=patience, idle=idle),
+        )
+
+
+def _of_credentials() -> tuple[type[Exception], ...]:
+    """What the clouds' own libraries raise, of those that are there."""
+    found: list[type[Exception]] = []
+    for module, name in _CLOUD_ERRORS:
+        try:
+            found.append(getattr(importlib.import_module(module), name))
+        except ImportError:
+            continue
+    return tuple(found)

@@ -1,0 +1,162 @@
+"""Events of the Responses API into the grammar. Items are told apart by `output_index`; several may be open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bot.contracts.events import Complete, Event
+from bot.contracts.messages import Finish, Usage
+from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
+from bot.providers.encoding import count, kept, mapping, string
+from bot.providers.failures import StreamError
+
+# Some servers give no reason; an answer that is not whole was cut.
+_INCOMPLETE = {"max_output_tokens": Finish.MAX_TOKENS, "incomplete": Finish.MAX_TOKENS}
+_TEXT = ("response.output_text.delta", "response.refusal.delta")
+_THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+
+
+class ResponsesReader:
+    """A `bot.providers.streaming.Reader`. `turn` is for the ids of calls that come without one."""
+
+    def __init__(self, assembly: Assembly, turn: int) -> None:
+        self._assembly = assembly
+        self._turn = turn
+        self._open: dict[int, Block] = {}
+        self._places: dict[str, int] = {}
+        self._end: tuple[Finish, str] | None = None
+        self._refused = False
+
+    def end(self) -> Complete | None:
+        if self._end is None:
+            return None
+        finish, raw = self._end
+        if self._refused:
+            return self._assembly.complete(Finish.ERROR, "refusal")
+        return self._assembly.complete(finish, raw)
+
+    def read(self, event: str, data: Any) -> Iterator[Event]:
+        data = mapping(data)
+        kind = string(data.get("type")) or event
+        if kind in _TEXT:
+            self._refused = self._refused or kind == "response.refusal.delta"
+            yield from self._text(data)
+        elif kind == "response.function_call_arguments.delta":
+            call = self._open.get(self._place(data))
+            if isinstance(call, CallBlock):
+                yield from self._assembly.arguments(call, string(data.get("delta")))
+        elif kind in _THINKING:
+            yield from self._thinking(data)
+        elif kind == "response.output_item.added":
+            yield from self._start(data, mapping(data.get("item")))
+        elif kind == "response.output_item.done":
+            yield from self._done(data, mapping(data.get("item")))
+        elif kind in _ENDS:
+            yield from self._finish(kind, mapping(data.get("response")))
+        elif kind == "error":
+            raise StreamError(data.get("error") or data)
+
+    def _place(self, data: Mapping[str, Any]) -> int:
+        """The item's index; of a server that gives none, the one that its id was first seen with."""
+        index = data.get("output_index")
+        if isinstance(index, int):
+            return index
+        return self._places.get(string(data.get("item_id") or mapping(data.get("item")).get("id")), -1)
+
+    def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
+        place, kind = self._place(data), item.get("type")
+        if place < 0:
+            place = len(self._open)
+        if place in self._open:
+            return
+        self._places[string(item.get("id"))] = place
+        if kind == "message":
+            self._open[place] = self._assembly.add(TextBlock())
+        elif kind == "reasoning":
+            self._open[place] = self._assembly.add(ThinkingBlock())
+        elif kind == "function_call":
+            id = string(item.get("call_id")) or f"call_{self._turn}_{len(self._assembly.calls)}"
+            self._open[place], event = self._assembly.start_call(id, string(item.get("name")))
+            yield event
+
+    def _text(self, data: Mapping[str, Any]) -> Iterator[Event]:
+        block = self._open.get(self._place(data))
+        if block is None:
+            # A server that does not announce its items.
+            last = self._assembly.last
+            block = last if isinstance(last, TextBlock) else self._assembly.add(TextBlock())
+        if isinstance(block, TextBlock):
+            yield from self._assembly.text(block, string(data.get("delta")))
+
+    def _thinking(self, data: Mapping[str, Any]) -> Iterator[Event]:
+        block = self._open.get(self._place(data))
+        if isinstance(block, ThinkingBlock):
+            part = data.get("summary_index")
+            if isinstance(part, int) and part != block.part and block.pieces:
+                yield from self._assembly.thinking(block, "\n\n")
+            block.part = part if isinstance(part, int) else block.part
+            yield from self._assembly.thinking(block, string(data.get("delta")))
+
+    def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
+        """The item as a whole. What no delta said is taken from here: some servers stream none."""
+        if self._place(data) not in self._open:
+            yield from self._start(data, item)
+        block = self._open.get(self._place(data))
+        if isinstance(block, TextBlock) and item.get("type") == "message":
+            block.carried.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
+            if not block.pieces:
+                yield from self._assembly.text(block, self._said(item))
+        elif isinstance(block, ThinkingBlock) and item.get("type") == "reasoning":
+            block.signature = kept({name: value for name, value in item.items() if value is not None})
+            if not block.pieces:
+                yield from self._assembly.thinking(block, _summary(item))
+        elif isinstance(block, CallBlock) and item.get("type") == "function_call":
+            if item.get("id"):
+                block.carried["id"] = string(item["id"])
+            if not block.pieces:
+                yield from self._assembly.arguments(block, string(item.get("arguments")))
+            if item.get("status") != "incomplete":
+                yield from self._assembly.end_call(block)
+
+    def _said(self, item: Mapping[str, Any]) -> str:
+        content = item.get("content")
+        blocks = [mapping(block) for block in content] if isinstance(content, list) else []
+        self._refused = self._refused or any(block.get("type") == "refusal" for block in blocks)
+        return "".join(string(block.get("text")) + string(block.get("refusal")) for block in blocks)
+
+    def _finish(self, kind: str, response: Mapping[str, Any]) -> Iterator[Event]:
+        self._count(mapping(response.get("usage")))
+        status = string(response.get("status")) or kind.removeprefix("response.")
+        if status == "failed":
+            raise StreamError(response.get("error") or {"message": "the response failed"})
+        output = response.get("output")
+        for index, item in enumerate(output if isinstance(output, list) else ()):
+            if index not in self._open:
+                yield from self._done({"output_index": index}, mapping(item))
+        if status == "completed":
+            self._end = (Finish.END_TURN, status)
+        elif status == "incomplete":
+            reason = string(mapping(response.get("incomplete_details")).get("reason")) or status
+            self._end = (_INCOMPLETE.get(reason, Finish.ERROR), reason)
+        else:
+            self._end = (Finish.ERROR, status)
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        """`input_tokens` includes what the cache held, `output_tokens` the reasoning."""
+        given, said = mapping(usage.get("input_tokens_details")), mapping(usage.get("output_tokens_details"))
+        read, written = count(given.get("cached_tokens")), count(given.get("cache_write_tokens"))
+        self._assembly.usage = Usage(
+            max(0, count(usage.get("input_tokens")) - read - written),
+            read,
+            written,
+            count(usage.get("output_tokens")),
+            count(said.get("reasoning_tokens")),
+        )
+
+
+def _summary(item: Mapping[str, Any]) -> str:
+    summary = item.get("summary")
+    pieces = [string(mapping(piece).get("text")) for piece in summary] if isinstance(summary, list) else []
+    return "\n\n".join(piece for piece in pieces if piece)

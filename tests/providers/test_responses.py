@@ -1,0 +1,228 @@
+"""What is the Responses API's alone: items that belong together, encrypted reasoning, ids, ends of a response."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
+from tests.support.provider_runs import MODELS, ask, bare, check_grammar, completed, failed, run, user
+
+MODEL = MODELS[2]
+LOOP = Turn(
+    (
+        Think("Look first.", "enc+/=="),
+        Say("I look.", phase="commentary"),
+        Think("", "enc2"),
+        Call("bash", '{"z":1, "a":2}', "call_1"),
+    ),
+    pieces=3,
+)
+
+
+def sent(*messages: Message) -> list[dict[str, Any]]:
+    """The input items of the request for these messages."""
+    _, requests = run(MODEL, [Say("ok")], ask(*messages))
+    items: list[dict[str, Any]] = json.loads(requests[0].body)["input"]
+    return items
+
+
+def answered(turn: Turn = LOOP) -> Message:
+    return completed(run(MODEL, [turn])[0]).message
+
+
+def frames(*events: dict[str, Any]) -> Raw:
+    return Raw("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode())
+
+
+def test_reasoning_calls_and_text_go_back_as_they_came() -> None:
+    results = Message("tool", (ToolResult("call_1", "bash", "hi"),))
+    items = sent(user("q"), answered(), results)
+    assert items[1:] == [
+        {
+            "id": "rs_0_0",
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": "Look first."}],
+            "encrypted_content": "enc+/==",
+        },
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+            "id": "msg_0_1",
+            "status": "completed",
+            "phase": "commentary",
+        },
+        {"id": "rs_0_2", "type": "reasoning", "summary": [], "encrypted_content": "enc2"},
+        {
+            "type": "function_call",
+            "call_id": "call_1",
+            "name": "bash",
+            "arguments": '{"z":1, "a":2}',
+            "id": "fc_0_3",
+        },
+        {"type": "function_call_output", "call_id": "call_1", "output": "hi"},
+    ]
+
+
+def test_reasoning_without_the_item_it_led_to_is_left_out() -> None:
+    reasoning = answered().parts[0]
+    alone = Message("assistant", (reasoning,))
+    assert [item["type"] for item in sent(user("q"), alone, user("go on"))] == ["message", "message"]
+    blank = Message("assistant", (reasoning, Text(" \n")))
+    assert [item["type"] for item in sent(user("q"), blank, user("go on"))] == ["message", "message"]
+
+
+def test_reasoning_whose_content_did_not_come_along_is_left_out() -> None:
+    """With nothing stored at the server, an id alone points nowhere."""
+    turn = Turn((Think("hm", ""), Say("Yes.")))
+    assert [item["type"] for item in sent(user("q"), answered(turn), user("x"))] == ["message"] * 3
+
+
+@pytest.mark.parametrize("signature", ["c2ln", "[", "null", '{"type":"reasoning","id":"rs_1"}'])
+def test_a_signature_of_another_format_is_no_item(signature: str) -> None:
+    said = Message("assistant", (Thinking("hm", signature), Text("Yes.")))
+    assert [item["type"] for item in sent(user("q"), said, user("x"))] == ["message"] * 3
+
+
+def test_another_models_items_lose_reasoning_and_ids() -> None:
+    other = completed(run("openai-responses/gpt-5", [LOOP])[0]).message
+    results = Message("tool", (ToolResult("call_1", "bash", "hi"),))
+    items = sent(user("q"), other, results)
+    assert [item["type"] for item in items] == ["message", "message", "function_call", "function_call_output"]
+    assert not any("id" in item for item in items)
+    assert items[2]["call_id"] == items[3]["call_id"] == "call_1"
+
+
+def test_nothing_is_stored_and_reasoning_is_asked_for_only_of_models_that_reason() -> None:
+    for name, included in (("gpt-6.2-sol", True), ("gpt-4.1", False), ("model-of-next-year", True)):
+        _, requests = run(f"openai-responses/{name}", [Say("ok")])
+        body = json.loads(requests[0].body)
+        assert body["store"] is False
+        assert ("include" in body) is included
+        assert "previous_response_id" not in body
+
+
+def test_errors_of_tools_say_so_in_their_text() -> None:
+    calls = Message("assistant", (ToolCall("a", "bash", "{}"),))
+    items = sent(user("q"), calls, Message("tool", (ToolResult("a", "bash", "no such file", True),)))
+    assert items[-1]["output"] == "Error: no such file"
+
+
+def test_ids_that_are_too_long_are_replaced_in_call_and_result_alike() -> None:
+    odd = "call|1 " * 20
+    calls = Message("assistant", (ToolCall(odd, "bash", "{}"),))
+    items = sent(user("q"), calls, Message("tool", (ToolResult(odd, "bash", "hi"),)))
+    assert items[1]["call_id"] == items[2]["call_id"]
+    assert len(items[1]["call_id"]) <= 64
+
+
+@pytest.mark.parametrize(
+    ("stop", "finish", "raw"),
+    [
+        ("", Finish.END_TURN, "completed"),
+        ("max_output_tokens", Finish.MAX_TOKENS, "max_output_tokens"),
+        ("content_filter", Finish.ERROR, "content_filter"),
+        ("a_reason_of_next_year", Finish.ERROR, "a_reason_of_next_year"),
+        ("cancelled", Finish.ERROR, "cancelled"),
+    ],
+)
+def test_the_end_of_a_response_is_read_from_status_and_details(stop: str, finish: Finish, raw: str) -> None:
+    end = completed(run(MODEL, [Turn((Say("Hm."),), stop=stop)])[0])
+    assert (end.finish, end.raw_reason) == (finish, raw)
+
+
+def test_an_incomplete_response_keeps_its_usage() -> None:
+    turn = Turn((Say("Hm."),), stop="max_output_tokens", tokens=Tokens(100, 20, 900, 50, 15))
+    assert completed(run(MODEL, [turn])[0]).usage == Usage(100, 900, 50, 20, 15)
+
+
+@pytest.mark.parametrize("event", ["error", "failed"])
+def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: str) -> None:
+    error = {"type": "server_error", "message": "the model fell over"}
+    turn = Turn((Say("Half"),), error=error, error_event=event, tokens=Tokens(7, 3))
+    events, requests = run(MODEL, [turn])
+    check_grammar(events)
+    end = failed(events)
+    assert "the model fell over" in end.message
+    assert (end.status, len(requests)) == (500, 1)
+    assert end.partial is not None
+    assert end.partial.text == "Half"
+    assert end.usage == (Usage(7, output=3) if event == "failed" else Usage())
+
+
+def test_a_refusal_is_an_error_with_its_text() -> None:
+    end = completed(run(MODEL, [Say("I will not.", refusal=True)])[0])
+    assert (end.finish, end.raw_reason, end.message.text) == (Finish.ERROR, "refusal", "I will not.")
+
+
+def test_a_response_without_usage_counts_nothing() -> None:
+    assert completed(run(MODEL, [Turn((Say("Hm."),), tokens=None)])[0]).usage == Usage()
+
+
+def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": "{}"}
+    text = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Look."}]}
+    done = {"id": "r", "status": "completed", "output": [text, item], "usage": None}
+    for script in (
+        frames({"type": "response.completed", "response": done}),
+        frames(
+            {"type": "response.output_item.done", "output_index": 0, "item": text},
+            {"type": "response.output_item.done", "output_index": 1, "item": item},
+            {"type": "response.completed", "response": done},
+        ),
+    ):
+        events, _ = run(MODEL, [script])
+        check_grammar(events)
+        assert bare(completed(events).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
+
+
+def test_a_server_that_announces_no_items_is_read_from_its_deltas() -> None:
+    delta = {"type": "response.output_text.delta", "item_id": "m", "delta": "Hi"}
+    end = {"type": "response.completed", "response": {"status": "completed"}}
+    events, _ = run(MODEL, [frames(delta, delta, end)])
+    assert bare(completed(events).message) == (Text("HiHi"),)
+
+
+def test_sections_of_a_summary_are_parted() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": []}
+    at = {"type": "response.reasoning_summary_text.delta", "output_index": 0}
+    events, _ = run(
+        MODEL,
+        [
+            frames(
+                {"type": "response.output_item.added", "output_index": 0, "item": item},
+                {**at, "summary_index": 0, "delta": "One."},
+                {**at, "summary_index": 1, "delta": "Two."},
+                {"type": "response.completed", "response": {"status": "completed"}},
+            )
+        ],
+    )
+    check_grammar(events)
+    thinking = completed(events).message.parts[0]
+    assert isinstance(thinking, Thinking)
+    assert thinking.text == "One.\n\nTwo."
+
+
+def test_the_session_is_the_cache_key_cut_to_what_the_api_takes() -> None:
+    keys = []
+    for session in ("short", "x" * 100, "x" * 101):
+        _, requests = run(MODEL, [Say("ok")], replace(ask(), session=session))
+        keys.append(json.loads(requests[0].body)["prompt_cache_key"])
+    assert keys[0] == "short"
+    assert len(set(keys)) == 3
+    assert all(len(key) <= 64 for key in keys)
+
+
+def test_a_number_that_json_cannot_hold_does_not_break_the_adapter() -> None:
+    item = b'{"type":"reasoning","id":"rs_1","encrypted_content":1e999,"summary":[]}'
+    body = (
+        b'data: {"type":"response.output_item.done","output_index":0,"item":' + item + b"}\n\n"
+        b'data: {"type":"response.completed","response":{"status":"completed"}}\n\n'
+    )
+    events, _ = run(MODEL, [Raw(body)])
+    assert completed(events).message.calls == ()
