@@ -89,7 +89,8 @@ class Scanner:
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """A tool changed the files that its result's metadata names: known from now on."""
-        for file in metadata.get("files", [metadata]):
+        several = metadata.get("files")  # of a search it is their number
+        for file in several if isinstance(several, list) else [metadata]:
             path, digest = file.get("path"), file.get("after_hash")
             if not isinstance(path, str) or "after_hash" not in file:
                 continue
