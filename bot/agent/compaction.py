@@ -42,9 +42,11 @@ class Files(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What is known when the conversation must become shorter. `carried` are texts to keep word for word."""
+    """What is known when the conversation must become shorter: `held` is how many tokens it holds, `carried` are
+    texts to keep word for word."""
 
     turn: int
+    held: int
     messages: Sequence[Message]
     files: Files
     carried: tuple[str, ...]
@@ -118,7 +120,7 @@ class Summaries:
                 f"The conversation filled the model's window {TRIES} times within {AGAIN_WITHIN} turns: what the task "
                 "needs at once does not fit. Ask for a smaller part of it."
             )
-        first_kept = cut(situation.messages, min(KEPT_TOKENS, self._room // 4))
+        first_kept = cut(situation.messages, self._keep(situation))
         old = situation.messages[1:first_kept]
         if not old:
             return Stuck(
@@ -144,6 +146,12 @@ class Summaries:
             )  # fmt: skip
         self._done_at.append(situation.turn)
         return Shortened(text, first_kept, usage, cost, transcript)
+
+    def _keep(self, situation: Situation) -> int:
+        """How many estimated tokens of the newest turns stay; fewer where the vendor counts more than we do."""
+        estimated = sum(map(tokens_of, situation.messages))
+        keep = min(KEPT_TOKENS, self._room // 4)
+        return keep * estimated // max(estimated, situation.held)
 
     def _summary(self, old: Sequence[Message], cancel: CancelToken) -> tuple[Usage, float, str, str]:
         """What the tries used and cost, the summary, and the last trouble where there is none."""

@@ -96,7 +96,7 @@ class Conversation:
         messages = self._history.view()
         files = Files(tuple(self._read), tuple(self._changed))
         carried = tuple(self.session.hooks.carried())
-        made = compaction.shorten(Situation(turn, messages, files, carried), self.session.cancel)
+        made = compaction.shorten(Situation(turn, before, messages, files, carried), self.session.cancel)
         self.usage += made.usage
         self.cost += made.cost
         if isinstance(made, Stuck):

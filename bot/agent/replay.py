@@ -11,13 +11,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from bot.agent.compaction import Shortened, Situation, Stuck
 from bot.agent.journal_file import JournalFile
+from bot.agent.versions import changed_files
+from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import FilesChanged, FileVersion, Response, Result, RunEnded, SessionEnded
+from bot.contracts.journal import (
+    Compacted,
+    FilesChanged,
+    FileVersion,
+    Response,
+    Result,
+    RunEnded,
+    SessionEnded,
+)
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome
 
-_HASHES = ("path", "before_hash", "after_hash")
+_HASHES = ("before_hash", "after_hash", "moved_from")
 
 
 class ReplayError(AgentError):
@@ -103,18 +114,40 @@ class Tape:
         return recorded
 
 
+class RecordedCompactions:
+    """Makes the conversation shorter where the recording did, in the same words, and nowhere else."""
+
+    def __init__(self, journal: JournalFile) -> None:
+        self._recorded = {line.turn: line for line in journal.records(Compacted)}
+
+    def due(self, turn: int, held: int) -> bool:
+        return turn in self._recorded
+
+    def overflowed(self, turn: int, held: int) -> bool:
+        return False
+
+    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Stuck:
+        line = self._recorded[situation.turn]
+        if line.failure:
+            return Stuck(line.failure, line.usage, line.cost)
+        return Shortened(line.text, line.first_kept, line.usage, line.cost, line.transcript)
+
+
 def edit_difference(recorded: RecordedCall, again: ToolOutcome) -> str:
     """Where an edit made again differs from the recording, in one sentence; empty when it does not."""
     before = recorded.outcome
     if before.is_error != again.is_error:
         told = "failed" if again.is_error else "succeeded"
         return f"{recorded.name}: it {told} this time{_because(recorded)}: {again.content[:200]}"
-    for key in _HASHES:
-        if before.metadata.get(key) != again.metadata.get(key):
-            return (
-                f"{recorded.name}: {key} was {before.metadata.get(key)} and is {again.metadata.get(key)}"
-                f"{_because(recorded)}."
-            )
+    old, new = changed_files(before.metadata), changed_files(again.metadata)
+    paths = [[file["path"] for file in files] for files in (old, new)]
+    if paths[0] != paths[1]:
+        return f"{recorded.name}: it changed {paths[0]} and changes {paths[1]}{_because(recorded)}."
+    for was, now in zip(old, new, strict=True):
+        for key in _HASHES:
+            if was.get(key) != now.get(key):
+                what = key if len(old) == 1 else f"{key} of {was['path']}"
+                return f"{recorded.name}: {what} was {was.get(key)} and is {now.get(key)}{_because(recorded)}."
     return ""
 
 

@@ -45,6 +45,13 @@ class RunFolder:
         folder = self.root / f"workshop-{name}"
         folder.mkdir(mode=0o700)
         return folder
+    @property
+    def archive(self) -> Path:
+        """What is kept for the model to look up; shown read-only inside the agent's workshop."""
+        folder = self.root / "archive"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
 
     @property
     def begun(self) -> bool:

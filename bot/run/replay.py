@@ -21,6 +21,7 @@ from bot.agent.loop import SAID_NOTHING, Hooks, Session
 from bot.agent.loop import run as converse
 from bot.agent.replay import (
     RecordedCall,
+    RecordedCompactions,
     ReplayError,
     Tape,
     edit_difference,
@@ -146,6 +147,7 @@ def _play(
             after_results=lambda info: added.get(info.turn, ()),
         ),
         stop_on_denial=policy.on_deny == "stop",
+        compaction=RecordedCompactions(recorded),
     )  # fmt: skip
     first = next((line.text for line in recorded.records(lines.UserText)), None)
     if first is None:

@@ -85,6 +85,7 @@ class Workshop:
         bring: Sequence[Path] = (),
         skills: Path | None = None,
         history: Path | None = None,
+        archive: Path | None = None,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
@@ -92,11 +93,12 @@ class Workshop:
         workshop goes on with the file history of another one. `mount` is where
         the tree is seen inside (its own path when left out). `environment` is where PATH, locale and the
         variables in `allowed` are taken from; nothing else of it gets in. `bring` are further folders to show
-        read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`.
+        read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`;
+        `archive` one in which we keep what the tools may read.
         Raises `NoSandboxError` when there is no wall, `WorkshopError` when the host does not come up.
         """
         folders = _folders(folder, history)
-        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills)
+        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, archive)
         process = HostProcess(plan.argv, plan.own_environment, confined=confinement.confines)
         channel = Channel(*process.pipes)
         try:
@@ -282,6 +284,7 @@ def _plan(
     allowed: Sequence[str],
     bring: Sequence[Path],
     skills: Path | None,
+    archive: Path | None,
 ) -> _Plan:
     tree, tmp = tree.resolve(strict=True), folders.tmp
     variables, tools = environment.build(source, tmp / "home", tmp, allowed)
@@ -294,6 +297,9 @@ def _plan(
     if skills is not None:
         readable.append(skills_place(confinement, skills))
         program = (*program, (skills, readable[0]))
+    if archive is not None:
+        bring = (*bring, archive)
+        readable.append(str(archive))
     mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), tools.folders, program)
     hello = {
         "type": "hello",

@@ -39,7 +39,7 @@ class Place:
 
 def place_of(context: Context, path: Path) -> Place:
     """The place of a resolved path."""
-    for folder in (context.root, context.spill, context.tmp):
+    for folder in (context.root, context.spill, context.tmp, *context.readable):
         real = os.path.realpath(folder)
         if inside(str(path), real):
             break
