@@ -64,7 +64,7 @@ def _on_github(repository: str) -> list[Finding]:
         return [Finding("GitHub", State.UNKNOWN, said, "set GITHUB_TOKEN")]
     from bot.github.client import connect
 
-    return look_there(repository, connect(where.token, where.api_url))
+    return look_there(repository, connect(where.token, where.api_url), where.token)
 
 
 def _origin(root: Path) -> str:

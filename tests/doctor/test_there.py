@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import responses
 
 from bot.doctor.finding import Finding, State
 from bot.doctor.there import look_there
+from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import connect
 from tests.support.repositories import git, sample_repository
 from tests.support.stage import Stage
@@ -44,13 +47,15 @@ def look(**changed: object) -> dict[str, Finding]:
                 status=status,
                 content_type="application/json",
             )
-        return {finding.name: finding for finding in look_there("a/b", connect("ghp_x", API))}
+        mock.get(f"{API}/user", json={"login": "ann", "id": 7, "type": "User"})
+        token = "github_pat_x"
+        return {finding.name: finding for finding in look_there("a/b", connect(token, API), token)}
 
 
 def test_a_sound_repository_has_nothing_to_mend() -> None:
     found = look()
     assert {finding.state for finding in found.values()} == {State.OK}
-    assert list(found) == ["repository", "token", "Actions", "branch rules", "secrets"]
+    assert list(found) == ["repository", "token", "token's kind", "Actions", "branch rules", "secrets"]
 
 
 def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
@@ -77,6 +82,7 @@ def test_a_reading_token_is_enough_for_one_job() -> None:
         ({"workflow": 404}, "Actions", State.UNKNOWN, ""),
         ({"rules": [{"type": "creation"}]}, "branch rules", State.MISSING, "agent/**"),
         ({"rules": [{"type": "required_signatures"}]}, "branch rules", State.WARNING, "signed: true"),
+        ({"rules": [{"type": "branch_name_pattern"}]}, "branch rules", State.WARNING, "takes agent/..."),
         ({"rules": [{"type": "non_fast_forward"}]}, "branch rules", State.OK, ""),
         ({"secrets": {"total_count": 0, "secrets": []}}, "secrets", State.WARNING, "Settings, Secrets"),
         ({"secrets": 403}, "secrets", State.UNKNOWN, ""),
@@ -89,6 +95,96 @@ def test_what_is_amiss_comes_with_its_fix(
     found = look(**changed)[name]
     assert found.state is state
     assert fix in found.fix
+
+
+# One thing is missing on a repository that is sound otherwise: that one is named, with its fix, and no other
+
+
+def no_pull_requests(stage: Stage) -> None:
+    stage.forge.allow_actions_pull_requests(stage.repo, False)
+
+
+def no_new_branches(stage: Stage) -> None:
+    stage.forge.add_rule(stage.repo, "agent/*", "creation")
+
+
+def no_pushes(stage: Stage) -> None:
+    stage.forge.add_rule(stage.repo, "*", "update")
+
+
+def signatures(stage: Stage) -> None:
+    stage.forge.add_rule(stage.repo, "*", "required_signatures")
+
+
+@pytest.mark.parametrize(
+    ("miss", "name", "state", "said", "fix"),
+    [
+        (no_pull_requests, "Actions", State.MISSING, "may not open pull requests", "of the organisation"),
+        (no_new_branches, "branch rules", State.MISSING, "no branch may be made", "agent/**"),
+        (no_pushes, "branch rules", State.MISSING, "no branch may be pushed to", "agent/**"),
+        (signatures, "branch rules", State.WARNING, "must be signed", "signed: true"),
+        (None, "secrets", State.WARNING, "no secret named ANTHROPIC_API_KEY", "Settings, Secrets"),
+    ],
+)
+def test_what_alone_is_missing_is_named_with_its_fix(
+    stage: Stage, miss: Callable[[Stage], None] | None, name: str, state: State, said: str, fix: str
+) -> None:
+    if miss is not None:
+        stage.forge.add_secret(stage.repo, "ANTHROPIC_API_KEY")
+        miss(stage)
+    [found] = [one for one in of_forge(stage, owners(stage)) if one.state is not State.OK]
+    assert (found.name, found.state) == (name, state)
+    assert said in found.said
+    assert fix in found.fix
+
+
+def owners(stage: Stage) -> str:
+    """A fine-grained token of whoever owns the repository."""
+    granted: dict[str, Any] = {
+        "administration": "write",
+        "contents": "write",
+        "actions": "write",
+        "secrets": "read",
+    }
+    return stage.forge.token(stage.repo.partition("/")[0], granted, repo=stage.repo)
+
+
+def of_forge(stage: Stage, token: str) -> list[Finding]:
+    return look_there(stage.repo, connect(token, stage.forge.api_url), token)
+
+
+@pytest.mark.parametrize(
+    ("login", "permissions", "state", "said", "fix"),
+    [
+        ("github-actions[bot]", {"contents": "write"}, State.WARNING, "(GITHUB_TOKEN) pushes", "app-id"),
+        ("our-app[bot]", {"contents": "write"}, State.OK, "token of a GitHub App", ""),
+        (MAINTAINER, {"contents": "write"}, State.OK, "a fine-grained personal access token", ""),
+        (
+            MAINTAINER,
+            None,
+            State.WARNING,
+            "a classic personal access token. It reaches every",
+            "fine-grained",
+        ),
+    ],
+)
+def test_the_tokens_kind_is_said_and_what_follows(
+    stage: Stage, login: str, permissions: Any, state: State, said: str, fix: str
+) -> None:
+    stage.forge.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
+    token = stage.forge.token(login, permissions, repo=stage.repo if permissions else None)
+    [found] = [one for one in of_forge(stage, token) if one.name == "token's kind"]
+    assert found.state is state
+    assert said in found.said
+    assert fix in found.fix
+    assert token not in str(found)
+
+
+def test_a_token_that_cannot_push_is_named_with_what_publish_needs(stage: Stage) -> None:
+    token = stage.forge.token(REPORTER)
+    [found] = [one for one in of_forge(stage, token) if one.name == "token"]
+    assert found.state is State.WARNING
+    assert "contents and pull-requests: write" in found.fix
 
 
 @pytest.mark.bubblewrap
