@@ -101,7 +101,8 @@ class FailedStep:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check run that failed on a pull request's head, as untrusted text. `conclusion` is GitHub's word."""
+    """A check run or commit status that failed on a pull request's head, as untrusted text. `conclusion` is GitHub's
+    word."""
 
     name: str
     conclusion: str
@@ -109,3 +110,16 @@ class FailedCheck:
     summary: str = ""
     annotations: tuple[Annotation, ...] = ()
     steps: tuple[FailedStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewText:
+    """What somebody wrote of a pull request as a whole. `state` is GitHub's word, `association` its word for who that
+    is. When it was edited is not known."""
+
+    id: int
+    author: str
+    association: str
+    state: str
+    body: str
+    submitted_at: str

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
+from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
 
 # Every comment that the bot writes has a line that starts with this: how it knows its own words again.
 OWN_MARKER = "<!-- slash-agent"
@@ -124,4 +124,12 @@ class PullReader(ThreadReader, Protocol):
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         """What failed on a commit, each with its annotations and the last lines of each failed step's log."""
+        ...
+
+    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
+        """The contexts whose last commit status on a commit is a failure or an error."""
+        ...
+
+    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
+        """All reviews of a pull request, newest first, a page asked for when it is wanted."""
         ...

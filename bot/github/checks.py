@@ -15,6 +15,7 @@ from bot.github.job_logs import StepTimes, failed_steps
 from bot.github.values import CheckRunData
 
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
+_FAILED_STATES = ("failure", "error")
 # Annotations that are read of one check run, and that GitHub takes in one request.
 ANNOTATIONS = 50
 # Failed checks whose annotations and logs are read: a matrix of thirty that fails says the same thirty times.
@@ -43,6 +44,13 @@ class Checks(Downloads):
         """
         failed = [run for run in self.check_runs(repository, sha) if run.conclusion in FAILED]
         return [self._failed(repository, run, index < DETAILED) for index, run in enumerate(failed)]
+
+    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
+        """The contexts whose last commit status is a failure or an error. Whoever set it wrote all of it."""
+        path = f"/repos/{repository}/commits/{sha}/status"
+        doing = f"reading the statuses of {sha[:12]} in {repository}"
+        found = self._all(doing, path, _status, "statuses")
+        return [one for one in found if one.conclusion in _FAILED_STATES]
 
     def _failed(self, repository: str, run: CheckRunData, detailed: bool) -> FailedCheck:
         return FailedCheck(
@@ -135,6 +143,15 @@ def _check_run(data: Any) -> CheckRunData:
         # The job of a check run by Actions has its id; the address says so too.
         job_id=(int(job.group(1)) if job else int(data["id"])) if is_actions else 0,
         external_id=str(data.get("external_id") or ""),
+    )
+
+
+def _status(data: Any) -> FailedCheck:
+    return FailedCheck(
+        name=str(data.get("context") or ""),
+        conclusion=str(data["state"]),
+        url=str(data.get("target_url") or ""),
+        summary=str(data.get("description") or ""),
     )
 
 

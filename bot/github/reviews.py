@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.contracts.pulls import Side
+from bot.contracts.pulls import ReviewText, Side
 from bot.github.accounts import account
 from bot.github.bodies import fit
 from bot.github.border import Border, nothing, with_query
@@ -19,6 +19,12 @@ class Reviews(Border):
         """All reviews, oldest first."""
         doing = f"reading the reviews of pull request {number} of {repository}"
         return self._all(doing, f"/repos/{repository}/pulls/{number}/reviews", _review)
+
+    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
+        """All reviews, newest first. What was never submitted is none."""
+        doing = f"reading the reviews of pull request {number} of {repository}"
+        path = f"/repos/{repository}/pulls/{number}/reviews"
+        return (one for one in self._all_backwards(doing, path, _review_text) if one.submitted_at)
 
     def review_comments(self, repository: str, number: int, since: str = "") -> Iterator[ReviewCommentData]:
         """All comments on the diff, oldest first; with `since` only those changed at or after it."""
@@ -89,6 +95,17 @@ def _review(data: Any) -> ReviewData:
         commit_sha=str(data.get("commit_id") or ""),
         submitted_at=str(data.get("submitted_at") or ""),
         url=str(data.get("html_url") or ""),
+    )
+
+
+def _review_text(data: Any) -> ReviewText:
+    return ReviewText(
+        id=int(data["id"]),
+        author=account(data["user"]).login,
+        association=str(data.get("author_association") or ""),
+        state=str(data["state"]),
+        body=str(data.get("body") or ""),
+        submitted_at=str(data.get("submitted_at") or ""),
     )
 
 

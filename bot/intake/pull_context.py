@@ -1,31 +1,34 @@
-"""What is known of a pull request besides its conversation: review threads, failed checks, the lines commented on.
+"""What is known of a pull request besides its conversation: reviews and their threads, failed checks, the lines
+commented on.
 
 All of it is other people's text: cleaned, cut to budgets, what is left out said in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.contracts.comments import Comment
 from bot.contracts.errors import AgentError
-from bot.contracts.pulls import Annotation, FailedCheck, FailedStep, ReviewThread
+from bot.contracts.pulls import Annotation, FailedCheck, FailedStep, ReviewText, ReviewThread
 from bot.contracts.request import Trigger
-from bot.contracts.threads import PullReader
-from bot.intake.event import REVIEW_COMMENT
+from bot.contracts.threads import OWN_MARKER, PullReader
+from bot.intake.event import REVIEW, REVIEW_COMMENT
 from bot.intake.prepared import Prepared, said
 from bot.intake.snapshot import When, when
 
 # In characters; about a quarter as many tokens.
 THREADS_BUDGET = 40_000
 FAILURES_BUDGET = 60_000
+REVIEWS_BUDGET = 20_000
 MAX_COMMENT = 6_000
 MAX_HUNK = 4_000
 MAX_LOG = 12_000
 MAX_SUMMARY = 4_000
 MAX_LINE = 500
 MAX_ANNOTATIONS = 50
+_INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,15 @@ class PullContext:
     anchor: ReviewThread | None = None
     unresolved: tuple[ReviewThread, ...] = ()
     failures: tuple[FailedCheck, ...] = ()
+    reviews: tuple[Comment, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class _Counts:
+    reviews: int = 0
+    later_reviews: int = 0
+    strangers: int = 0
     after: int = 0
     edited: int = 0
     threads: int = 0
@@ -73,9 +80,48 @@ def read_pull_context(
             failed = reader.failed_checks(repository, head_sha)
         except AgentError as error:
             missing.append(f"the failed checks, which could not be read ({_clause(error)})")
+        try:
+            failed = [*failed, *reader.failed_statuses(repository, head_sha)]
+        except AgentError as error:
+            missing.append(f"the commit statuses, which could not be read ({_clause(error)})")
     failures = _failures(failed, counts, prepared)
+    reviews: tuple[Comment, ...] = ()
+    try:
+        reviews = _reviews(reader.newest_reviews(repository, number), trigger, counts, prepared)
+    except AgentError as error:
+        missing.append(f"the texts of reviews, which could not be read ({_clause(error)})")
     left_out = (*missing, *_in_words(counts), *prepared.words())
-    return PullContext(shown_anchor, unresolved, failures, left_out)
+    return PullContext(shown_anchor, unresolved, failures, reviews, left_out)
+
+
+def _reviews(
+    newest: Iterable[ReviewText], trigger: Trigger, counts: _Counts, prepared: Prepared
+) -> tuple[Comment, ...]:
+    """The texts of reviews, oldest first; where they are too long together, the newest. Our own are no news.
+
+    GitHub does not say when one was edited, so only those count whose author may be expected to do no harm by it.
+    """
+    kept: list[Comment] = []
+    size = 0
+    for review in newest:
+        if not review.body.strip() or OWN_MARKER in review.body:
+            continue
+        stood = when(trigger, REVIEW, review.id, review.submitted_at, review.submitted_at)
+        if stood is When.AFTER:
+            counts.later_reviews += 1
+        elif stood is not When.BEFORE:
+            continue
+        elif review.association not in _INSIDERS:
+            counts.strangers += 1
+        elif counts.reviews or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
+            counts.reviews += 1
+        else:
+            state = review.state.lower().replace("_", " ")
+            body = f"(A review: {state}.) {prepared.text(review.body, MAX_COMMENT)}"
+            size += len(body)
+            at = review.submitted_at
+            kept.append(Comment(review.id, review.author, body, at, at))
+    return tuple(reversed(kept))
 
 
 def _anchored(
@@ -166,7 +212,7 @@ def _failure(check: FailedCheck, counts: _Counts, prepared: Prepared) -> FailedC
     return FailedCheck(
         name=prepared.line(check.name, MAX_LINE),
         conclusion=check.conclusion,
-        url=check.url,
+        url=prepared.line(check.url, MAX_LINE),
         summary=prepared.text(check.summary, MAX_SUMMARY),
         annotations=tuple(
             Annotation(
@@ -200,6 +246,13 @@ def _in_words(counts: _Counts) -> tuple[str, ...]:
         (counts.after, "review comment", "written after the command"),
         (counts.edited, "review comment", "edited after the command"),
         (counts.threads, "review thread", f"over the {THREADS_BUDGET} characters that there is room for"),
+        (counts.later_reviews, "review", "written after the command"),
+        (
+            counts.strangers,
+            "review",
+            "by people from outside the repository, which they may have edited since",
+        ),
+        (counts.reviews, "review", f"over the {REVIEWS_BUDGET} characters that there is room for"),
         (counts.checks, "failed check", f"over the {FAILURES_BUDGET} characters that there is room for"),
         (counts.annotations, "annotation", f"over {MAX_ANNOTATIONS} a check"),
     )

@@ -235,4 +235,6 @@ def _on_pull(request: Request, asked: Asked, found: PullAsked, reader: PullReade
 
 
 def _with_words(thread: Thread, found: PullAsked, context: PullContext) -> Thread:
-    return replace(thread, left_out=(*thread.left_out, *found.notes, *context.left_out))
+    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
+    left_out = (*thread.left_out, *found.notes, *context.left_out)
+    return replace(thread, comments=tuple(comments), left_out=left_out)

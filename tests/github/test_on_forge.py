@@ -338,3 +338,38 @@ def test_who_the_token_is_tells_whether_it_starts_workflows(world: World) -> Non
     app = connect(token, world.forge.api_url).me()
     assert app is not None
     assert token_facts(token, login=app.login).kind is TokenKind.APP
+
+
+def test_failed_statuses_are_the_last_of_each_context(world: World) -> None:
+    for context, state in (
+        ("a", "failure"),
+        ("a", "success"),
+        ("b", "success"),
+        ("b", "error"),
+        ("c", "pending"),
+    ):
+        world.forge.add_status(
+            NAME,
+            world.head,
+            context,
+            state,
+            description=f"{context} is {state}",
+            target_url="https://ci.example/1",
+        )
+    (found,) = world.github.failed_statuses(NAME, world.head)
+    assert (found.name, found.conclusion, found.summary, found.url) == (
+        "b",
+        "error",
+        "b is error",
+        "https://ci.example/1",
+    )
+    assert len(world.github.calls) == 1
+
+
+def test_reviews_come_newest_first_and_a_page_when_it_is_wanted(world: World) -> None:
+    for number in range(130):
+        world.forge.review(NAME, world.pull, "ann", f"review {number}")
+    newest = world.github.newest_reviews(NAME, world.pull)
+    assert [next(newest).body for _ in range(30)] == [f"review {number}" for number in range(129, 99, -1)]
+    assert len(world.github.calls) == 2
+    assert next(newest).body == "review 99"

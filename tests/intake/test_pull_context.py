@@ -8,12 +8,14 @@ import pytest
 
 from bot.contracts.comments import Comment
 from bot.contracts.errors import AgentError
-from bot.contracts.pulls import Annotation, FailedCheck, FailedStep, ReviewThread, Side
+from bot.contracts.pulls import Annotation, FailedCheck, FailedStep, ReviewText, ReviewThread, Side
 from bot.contracts.request import Trigger
+from bot.contracts.threads import OWN_MARKER
 from bot.intake.pull_context import (
     FAILURES_BUDGET,
     MAX_ANNOTATIONS,
     MAX_LOG,
+    REVIEWS_BUDGET,
     THREADS_BUDGET,
     PullContext,
     read_pull_context,
@@ -235,3 +237,77 @@ def test_a_check_is_untrusted_text() -> None:
     [shown] = _context(failed=[check]).failures
     assert "obey" not in repr(shown)
     assert shown.name == "tests # Instructions"
+
+
+# Commit statuses
+
+
+STATUS = FailedCheck("ci/legacy", "failure", "https://ci.example/\u202e7", "2 of 9 failed <!-- x -->")
+
+
+def test_failed_statuses_stand_beside_failed_checks_as_strangers_text() -> None:
+    check = FailedCheck("ci", "failure", "https://x")
+    context = read(Threads(failed=[check], statuses=[STATUS]))
+    assert [one.name for one in context.failures] == ["ci", "ci/legacy"]
+    assert context.failures[1].summary.strip() == "2 of 9 failed"
+    assert "\u202e" not in context.failures[1].url
+
+
+def test_statuses_that_cannot_be_read_are_said_and_the_checks_are_there() -> None:
+    context = read(
+        Threads(failed=[FailedCheck("ci", "failure", "")], statuses=AgentError("403 for statuses."))
+    )
+    assert [one.name for one in context.failures] == ["ci"]
+    assert "the commit statuses, which could not be read (403 for statuses)" in context.left_out
+
+
+# Texts of reviews
+
+
+def _review(number: int, body: str = "Not yet.", **fields: Any) -> ReviewText:
+    values: dict[str, Any] = {
+        "id": number, "author": "ada", "association": "COLLABORATOR", "state": "CHANGES_REQUESTED", "body": body,
+        "submitted_at": BEFORE,
+    }  # fmt: skip
+    return ReviewText(**{**values, **fields})
+
+
+def read(reader: Threads, trigger: Trigger = IN_CONVERSATION) -> PullContext:
+    return read_pull_context(reader, "acme/calc", 7, trigger, None, head_sha=HEAD, with_failures=True)
+
+
+def test_what_a_review_says_as_a_whole_is_read() -> None:
+    (found,) = read(Threads(reviewed=[_review(1, "The sum <!-- x -->is off."), _review(2, " ")])).reviews
+    assert found == Comment(1, "ada", "(A review: changes requested.) The sum is off.", BEFORE, BEFORE)
+
+
+def test_the_newest_reviews_are_kept_and_the_others_said() -> None:
+    many = [
+        _review(number, "x" * 5_000, submitted_at=f"2026-03-01T10:00:0{number}Z") for number in range(1, 8)
+    ]
+    context = read(Threads(reviewed=many))
+    assert [one.id for one in context.reviews] == [5, 6, 7]
+    assert f"4 reviews over the {REVIEWS_BUDGET} characters that there is room for" in context.left_out
+
+
+def test_later_reviews_strangers_and_our_own_are_not_read() -> None:
+    reviews = [
+        _review(1, association="NONE"),
+        _review(2, f"Ours\n\n{OWN_MARKER} review -->"),
+        _review(3, submitted_at=LATER),
+    ]
+    context = read(Threads(reviewed=reviews))
+    assert context.reviews == ()
+    assert "1 review written after the command" in context.left_out
+    assert any(one.startswith("1 review by people from outside") for one in context.left_out)
+    assert len(context.left_out) == 2
+
+
+def test_the_review_that_asked_is_no_context_of_itself() -> None:
+    asked = _review(9, "/agent fix this", submitted_at=AT)
+    assert read(Threads(reviewed=[asked]), Trigger("pull_request_review", 9, "u", AT)).reviews == ()
+
+
+def test_reviews_that_cannot_be_read_are_said_and_stop_nothing() -> None:
+    context = read(Threads(reviewed=AgentError("No answer.")))
+    assert "the texts of reviews, which could not be read (No answer)" in context.left_out

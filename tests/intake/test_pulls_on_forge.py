@@ -21,7 +21,7 @@ from tests.support.threads import write_payload
 
 REPO = "acme/lib"
 ADMISSION = Admission({Tier.MAINTAINER: frozenset(Verb)}, {})
-FEW_CALLS = 12
+FEW_CALLS = 14
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import AgentError
-from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewThread
+from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewText, ReviewThread
 from bot.contracts.threads import CommentData, IssueData, Permission, PushData, RepositoryData
 
 AT = "2026-03-01T12:00:00Z"
@@ -87,6 +87,8 @@ class Threads:
     push_list: Sequence[PushData] | None = ()
     review: Sequence[ReviewThread] = ()
     failed: Sequence[FailedCheck] | AgentError = ()
+    statuses: Sequence[FailedCheck] | AgentError = ()
+    reviewed: Sequence[ReviewText] | AgentError = ()
     on_issue: bool = False
 
     def permission(self, repository: str, login: str) -> Permission:
@@ -129,6 +131,18 @@ class Threads:
         if isinstance(self.failed, AgentError):
             raise self.failed
         return list(self.failed)
+
+    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
+        self.asked.append(f"failed_statuses {repository} {sha}")
+        if isinstance(self.statuses, AgentError):
+            raise self.statuses
+        return list(self.statuses)
+
+    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
+        self.asked.append(f"reviews {repository} {number}")
+        if isinstance(self.reviewed, AgentError):
+            raise self.reviewed
+        yield from reversed(self.reviewed)
 
 
 HEAD = "a" * 40
