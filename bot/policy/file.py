@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import yaml
 
@@ -26,11 +26,14 @@ from bot.policy.schema import (
     TierPolicy,
 )
 
+if TYPE_CHECKING:
+    from bot.contracts.model import ModelOverride
+
 VERSION = "1"
 KEYS = (
     "version", "tiers", "rules", "checks", "setup", "bring", "budget", "history", "on_deny", "pull_request",
     "identity", "bots", "model", "push_to_head", "forks", "dispatch", "thread_author", "review",
-    "triggers", "maintenance", "writes", "agent",
+    "triggers", "maintenance", "writes", "agent", "models",
 )  # fmt: skip
 
 MAX_USD = 1000
@@ -68,7 +71,7 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         rules=section("rules", read_rules, default.rules),
         checks=section("checks", read_checks, default.checks),
         setup=section("setup", _read_setup, default.setup),
-        bring=section("bring", _read_bring, default.bring),
+        bring=section("bring", read_bring, default.bring),
         budget=section("budget", read_budget, default.budget),
         history=section("history", _read_history, default.history),
         on_deny=section("on_deny", _read_on_deny, default.on_deny),
@@ -84,6 +87,7 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         maintenance=section("maintenance", github.read_maintenance, default.maintenance),
         writes=section("writes", github.read_writes, default.writes),
         agent=section("agent", read_agent, default.agent),
+        models=section("models", _read_models, default.models),
     )
 
 
@@ -188,7 +192,7 @@ def _read_step(
     return nodes.script(found["command"], problems), _or(timeout, default), name
 
 
-def _read_bring(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
+def read_bring(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
     """Folders, relative to the repository, that earlier steps prepared."""
     brought: list[str] = []
     for item in nodes.items(node, problems):
@@ -246,6 +250,12 @@ def _read_model(node: yaml.Node, problems: Problems) -> str:
     if name and not _MODEL.fullmatch(name):
         problems.add(node, "expected provider/name, as in anthropic/claude-sonnet-4-5")
     return name
+
+
+def _read_models(node: yaml.Node, problems: Problems) -> Mapping[str, ModelOverride]:
+    from bot.policy.models import read_models  # it needs the contracts of models, which most files do not
+
+    return read_models(node, problems, _read_model)
 
 
 def _or(value: Value | None, otherwise: Value) -> Value:

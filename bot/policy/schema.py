@@ -14,6 +14,7 @@ from bot.contracts.request import Tier, Verb
 from bot.policy.writes import WritesPolicy
 
 if TYPE_CHECKING:
+    from bot.contracts.model import ModelOverride
     from bot.policy.rule import Rule
 
 
@@ -165,3 +166,4 @@ class Policy:
     maintenance: MaintenancePolicy = MaintenancePolicy()
     writes: WritesPolicy = field(default_factory=WritesPolicy)
     agent: AgentPolicy = AgentPolicy()
+    models: Mapping[str, ModelOverride] = field(default_factory=dict)

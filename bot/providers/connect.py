@@ -52,16 +52,15 @@ def connect(model: str, environment: Mapping[str, str], *, policy: Policy = DEFA
         wire = _wire(vendor, endpoint, info)
     from bot.providers.streaming import StreamingProvider
 
-    return StreamingProvider(wire, policy)
+    return StreamingProvider(wire, policy, model=model)
 
 
-def adapted(provider: Provider, model: str, overrides: Mapping[str, ModelOverride]) -> Provider:
-    """`provider`, which `model` was connected to, with what the policy says of that model."""
+def adapted(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
+    """`provider` with what the policy says of its model, by the name it was connected with."""
     from bot.providers.streaming import StreamingProvider
 
-    override = overrides.get(model)
-    if override is not None and isinstance(provider, StreamingProvider):
-        provider.adopt(overridden(provider.info, override))
+    if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
+        provider.adopt(overridden(provider.info, overrides[provider.model]))
     return provider
 
 

@@ -96,7 +96,12 @@ _CACHEABLE = {
     **dict.fromkeys(("claude-opus-4-5", "claude-opus-4-6", "claude-haiku-4-5"), 4096),
     "claude-sonnet-4-6": 2048,
     **dict.fromkeys(
-        (name for name in _ANTHROPIC if re.search(r"-5(-[125])?$", name) and name != "claude-sonnet-5"), 512
+        (
+            name
+            for name in _ANTHROPIC
+            if re.fullmatch(r"claude-[a-z]+-5(-[125])?", name) and name != "claude-sonnet-5"
+        ),
+        512,
     ),
 }
 

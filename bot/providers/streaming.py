@@ -95,7 +95,10 @@ class StreamingProvider:
         policy: Policy = DEFAULT_POLICY,
         draw: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
+        model: str = "",
     ) -> None:
+        """`model` is the name it was connected with, `provider/name`."""
+        self.model = model
         self._wire = wire
         self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, StreamCut, StreamTooLong)
         self._policy = policy

@@ -1,0 +1,98 @@
+"""The table of models, and a policy that knows better."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.messages import Usage
+from bot.contracts.model import ModelOverride
+from bot.providers.connect import adapted, connect
+from bot.providers.models import DEFAULTS, cost, doubts, model_info, overridden
+from bot.providers.replay import ReplayProvider
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import ask, completed
+
+
+@pytest.mark.parametrize(
+    ("name", "thinking", "cacheable", "forced"),
+    [
+        ("claude-sonnet-5-5", "adaptive", 512, False),
+        ("claude-opus-5", "adaptive", 512, False),
+        ("claude-fable-5-2", "adaptive", 512, False),
+        ("claude-sonnet-5", "adaptive", 1024, False),
+        ("claude-opus-4-8", "adaptive", 1024, False),
+        ("claude-sonnet-4-6", "adaptive", 2048, False),
+        ("claude-haiku-4-5", "budget", 4096, False),
+        ("claude-opus-4-1", "off", 1024, True),
+        ("gpt-6.2-sol", "effort", 1024, True),
+        ("gpt-4.1", "off", 1024, True),
+    ],
+)
+def test_what_a_listed_model_can_do(name: str, thinking: str, cacheable: int, forced: bool) -> None:
+    info = model_info(name)
+    assert (info.thinking, info.min_cacheable, info.forced_choice) == (thinking, cacheable, forced)
+    assert info.known
+    assert info.vision
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("anthropic.claude-opus-5-5", "claude-opus-5-5"),
+        ("claude-haiku-4-5@20251001", "claude-haiku-4-5"),
+        ("anthropic/claude-sonnet-5", "claude-sonnet-5"),
+        ("gpt-5-2025-08-07", "gpt-5"),
+    ],
+)
+def test_a_clouds_name_of_a_model_is_the_listed_one(name: str, listed: str) -> None:
+    found, wanted = model_info(name), model_info(listed)
+    assert found.known
+    assert (found.context_window, found.output_price) == (wanted.context_window, wanted.output_price)
+
+
+def test_an_unknown_model_sees_nothing_is_asked_for_nothing_and_is_doubted() -> None:
+    info = model_info("model-of-next-year")
+    assert not (info.known or info.vision or info.allowed_tools or info.streams_tools)
+    assert info.thinking == "off"
+    (said,) = doubts(info)
+    assert "64,000 tokens" in said
+    assert "`models:`" in said
+    assert doubts(model_info(DEFAULTS["openai"])) == ()
+
+
+def test_a_policy_overrides_what_it_says_and_no_more() -> None:
+    info = overridden(model_info("claude-opus-5-5"), ModelOverride(context_window=200_000, vision=False))
+    assert (info.context_window, info.vision, info.max_output) == (200_000, False, 128_000)
+    assert info.known
+
+
+def test_whoever_gives_window_and_prices_knows_the_model() -> None:
+    guess = model_info("qwen")
+    assert not overridden(guess, ModelOverride(context_window=9)).known
+    known = overridden(
+        guess, ModelOverride(context_window=9, input_price=1.0, output_price=2.0, cache_read_price=0.5)
+    )
+    assert doubts(known) == ()
+    assert cost(Usage(1_000_000, 1_000_000, 0, 1_000_000), known) == pytest.approx(3.5)
+
+
+def test_what_the_policy_says_reaches_the_wire() -> None:
+    with ModelServer([Say("ok")]) as server:
+        provider = connect("anthropic/claude-sonnet-5-5", server.environment())
+        override = ModelOverride(max_output=9_000, thinking="budget")
+        provider = adapted(provider, {"anthropic/claude-sonnet-5-5": override, "openai/x": ModelOverride(1)})
+        completed(list(provider.stream(ask(), CancelToken())))
+        provider.close()
+        body = json.loads(server.requests[0].body)
+    assert provider.info.max_output == body["max_tokens"] == 9_000
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 4_500}
+
+
+def test_a_recording_is_what_it_was_whatever_the_policy_says() -> None:
+    provider = ReplayProvider((), model_info("gpt-5"))
+    assert adapted(provider, {"openai/gpt-5": ModelOverride(1)}) is provider
