@@ -129,13 +129,15 @@ class Trees:
 
     def _copy_in(self, name: str, tree: Path) -> None:
         if self._origin is None:
-            raise SetupError(f"the policy brings {name}, but this run has no folder to bring it from")
+            raise SetupError(
+                f"the policy or the task brings {name}, but this run has no folder to bring it from"
+            )
         source, target = self._origin / name, tree / name
         if not source.is_dir():
-            raise SetupError(f"the policy brings {name}, but there is no folder {source}")
+            raise SetupError(f"the policy or the task brings {name}, but there is no folder {source}")
         parent = Path(os.path.realpath(target.parent))
         if not parent.is_relative_to(os.path.realpath(tree)):
-            raise SetupError(f"the policy brings {name}, which leads out of the repository")
+            raise SetupError(f"the policy or the task brings {name}, which leads out of the repository")
         parent.mkdir(parents=True, exist_ok=True)
         # The base may have a link where the folder has a file: it gives way, nothing is written through it.
         cp = shutil.which("cp", path=f"/usr/bin:/bin:{os.environ.get('PATH', '')}") or "/bin/cp"

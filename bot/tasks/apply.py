@@ -18,7 +18,12 @@ def worded(request: Request, task: Task) -> Request:
 
 def bounded(policy: Policy, task: Task) -> Policy:
     """The policy with the task's limits and paths: the same for the run and for publishing."""
-    return replace(policy, budget=_smaller(policy.budget, task.limits), rules=(*policy.rules, *_rules(task)))
+    return replace(
+        policy,
+        budget=_smaller(policy.budget, task.limits),
+        rules=(*policy.rules, *_rules(task)),
+        bring=tuple(dict.fromkeys((*policy.bring, *task.bring))),
+    )
 
 
 def _rules(task: Task) -> tuple[PathRule, ...]:

@@ -18,13 +18,13 @@ import yaml
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Verb
 from bot.policy import globs, nodes
-from bot.policy.file import read_budget, read_checks, read_verbs
+from bot.policy.file import read_bring, read_budget, read_checks, read_verbs
 from bot.policy.nodes import Problems
 from bot.tasks import schedule
 from bot.tasks.task import FOLDER, Task
 from bot.tasks.writes import check_writes, read_threads, read_writes
 
-KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits", "threads", "writes")
+KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits", "bring", "threads", "writes")
 VERBS = (Verb.FIX,)
 """What a task can do: the others answer in a thread, and a task has none."""
 
@@ -92,6 +92,7 @@ def _read(root: yaml.Node, task: Task, problems: Problems) -> Task:
         paths=_paths(found["paths"], problems) if "paths" in found else (),
         labels=_labels(found["labels"], problems) if "labels" in found else (),
         limits=read_budget(found["limits"], problems) if "limits" in found else task.limits,
+        bring=read_bring(found["bring"], problems) if "bring" in found else (),
         threads=read_threads(found["threads"], problems) if "threads" in found else None,
         writes=read_writes(found["writes"], problems) if "writes" in found else None,
     )

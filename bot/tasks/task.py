@@ -42,10 +42,11 @@ class TaskWrites:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`name` is the file's, without `.md`. `schedule` is one that `bot.tasks.schedule` knows, empty for a task that
-    is only started by hand. `paths` are the only ones that its pull request may change, empty for all; `checks`
-    are run beside the policy's. `verbs` are what may be done with it; the schedule does the first. With `writes` it
-    changes no file: it looks at `threads` and writes there.
+    """`name` is the file's, without `.md`. `schedule` is one that `bot.tasks.schedule` knows, empty for a task
+    that is only started by hand. `paths` are the only ones that its pull request may change, empty for all;
+    `checks` are run beside the policy's, and `bring` are folders beside the policy's. `verbs` are what may be
+    done with it; the schedule does the first. With `writes` it changes no file: it looks at `threads` and writes
+    there.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Task:
     paths: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     limits: Budget = field(default_factory=Budget)
+    bring: tuple[str, ...] = ()
     threads: ThreadFilter | None = None
     writes: TaskWrites | None = None
 

@@ -25,7 +25,7 @@ CAPS = ("comment", "label", "close", "close_pulls", "edit")
 MOST_THREADS = 100
 MOST_DAYS = 3650
 _MOST_LABELS = 20
-_NO_PULL = ("checks", "paths", "labels")
+_NO_PULL = ("checks", "paths", "labels", "bring")
 
 
 def check_writes(found: Mapping[str, yaml.Node], problems: Problems) -> None:

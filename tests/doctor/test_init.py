@@ -112,7 +112,7 @@ def test_a_link_out_of_the_repository_is_not_followed(repo: Path, tmp_path: Path
 def test_the_tasks_it_writes_load(repo: Path) -> None:
     init(repo, "--yes", "--tasks")
     files = sorted((repo / ".github" / "agent").iterdir())
-    assert len(files) == 4
+    assert len(files) == 6
     for file in files:
         read_task(file.read_text(), f".github/agent/{file.name}")
 

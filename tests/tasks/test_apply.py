@@ -30,6 +30,14 @@ def test_what_somebody_wrote_beside_it_comes_after() -> None:
     assert worded(request("Only in docs/api."), LINKS).instruction == "Mend links.\n\nOnly in docs/api."
 
 
+def test_folders_are_brought_beside_the_policys() -> None:
+    policy = load_policy("bring: [node_modules]")
+    assert bounded(policy, Task("up", "Update.", bring=(".agent-input", "node_modules"))).bring == (
+        "node_modules",
+        ".agent-input",
+    )
+
+
 @pytest.mark.parametrize(("path", "may"), [("docs/a/b.md", True), ("README.md", True), ("src/a.py", False)])
 def test_only_the_tasks_paths_may_change(path: str, may: bool) -> None:
     policy = bounded(POLICY, LINKS)

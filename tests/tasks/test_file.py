@@ -107,7 +107,8 @@ EXAMPLES = Path(bot.tasks.__file__).parent / "examples"
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir()))
 def test_a_shipped_example_is_a_task_with_a_schedule_and_a_limit(name: str) -> None:
     task = read_task((EXAMPLES / name).read_text(), f".github/agent/{name}")
-    assert task.schedule
+    # What needs a folder from an earlier step of the workflow is started by that workflow.
+    assert bool(task.schedule) != bool(task.bring)
     assert task.limits.usd
     assert "change nothing" in " ".join(task.instruction.split())
 
