@@ -8,15 +8,19 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 
 if TYPE_CHECKING:
+    from bot.github.app import Access
     from bot.github.client import GitHub
+    from bot.run.github_env import GitHubEnvironment
+    from bot.run.last_look import LastLook
     from bot.run.maintain import Look
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
@@ -53,37 +57,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     from bot.github.app import Access
-    from bot.github.client import connect
-    from bot.run.github_env import read_github_environment, signed_in
-    from bot.run.maintain import Asked, look_at_all, put_dashboard, utc_now
+    from bot.run.github_env import read_github_environment
+    from bot.run.maintain import Asked, look_at_all, put_dashboards, utc_now
 
     if not (arguments.plan or arguments.dashboard):
         raise UsageError("Say what to do: --plan or --dashboard.")
     actions = Actions(os.environ, sys.stderr)
     where = read_github_environment(os.environ)
-    github = connect(signed_in(where, where.repository, Access.READ).token, where.api_url)
+    host_of = _hosts(where, Access.TALK if arguments.dashboard else Access.READ, actions)
     now = utc_now()
-    since = arguments.since or _last_look(github, where.repository, now)
-    asked = Asked(_repositories(arguments.repositories), now, since, tuple(_names(arguments.task)))
-    looks = look_at_all(asked, github, actions.print)
+    asked = Asked(
+        _repositories(arguments.repositories),
+        now,
+        _last_look(arguments.since, where, host_of, now),
+        tuple(_names(arguments.task)),
+        where.policy_file,
+    )
+
+    def warn(text: str) -> None:
+        actions.annotate("warning", text)
+
+    looks = look_at_all(asked, host_of, warn)
     for look in looks:
         for one in look.decided:
             actions.print(f"{look.repository} {one.task.name}: {'runs' if one.run else 'waits'}. {one.why}")
-        if arguments.dashboard:
-            actions.print(f"{look.repository}: {put_dashboard(look, github, now)}")
+    if arguments.dashboard:
+        put_dashboards(looks, host_of, now, actions.print, warn)
     if arguments.plan:
         _print_plan(looks, actions, everything=arguments.json)
     return ExitCode.DONE
 
 
 def _print_plan(looks: Sequence[Look], actions: Actions, *, everything: bool) -> None:
-    from bot.tasks.matrix import as_json, matrix
+    from bot.tasks.matrix import LARGEST, as_json, matrix
 
     jobs, left = matrix((look.repository, look.minutes, one) for look in looks for one in look.decided)
-    plan = as_json(jobs)
+    plan = as_json(jobs, left)
     if left:
-        actions.print(
-            f"{left} more tasks are due; they wait for the next plan, since a matrix holds {len(jobs)} jobs."
+        actions.annotate(
+            "warning",
+            f"A matrix holds {LARGEST} jobs, and {left} more were to be in it: those that were due last wait for the "
+            "next plan by the schedule. Tasks that are started by hand have to be started again.",
         )
     if everything:
         decided = [
@@ -101,17 +115,36 @@ def _print_plan(looks: Sequence[Look], actions: Actions, *, everything: bool) ->
     else:
         print(plan)
     actions.set_output("count", str(len(jobs)))
+    actions.set_output("left", str(left))
     actions.set_output("matrix", json.dumps(json.loads(plan)["matrix"]))
 
 
-def _last_look(github: GitHub, repository: str, now: datetime) -> datetime:
-    """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
-    from bot.run.maintain import FIRST_LOOK, last_look
+def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:
+    """A client a repository: of an app, each with a token of its own."""
+    from bot.github.client import connect
+    from bot.run.github_env import signed_in
 
-    workflow = os.environ.get("GITHUB_WORKFLOW_REF", "").partition("@")[0].rpartition("/")[2]
-    if not (repository and workflow):
-        return now - FIRST_LOOK
-    return last_look(repository, workflow, int(os.environ.get("GITHUB_RUN_ID") or 0), github, now)
+    def host_of(repository: str) -> GitHub:
+        signed = signed_in(where, repository, access)
+        for secret in signed.made.values():
+            actions.add_mask(secret)
+        return connect(signed.token, where.api_url)
+
+    return cache(host_of)
+
+
+def _last_look(
+    since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
+) -> LastLook:
+    """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
+    from bot.github.client import connect
+    from bot.run.last_look import FIRST_LOOK, LastLook, last_look
+
+    if since is not None or not (where.repository and where.workflow):
+        return LastLook(since or now - FIRST_LOOK)
+    # The job's own token may see the runs, whoever else acts: the app need not be installed here.
+    here = connect(where.token, where.api_url) if where.token else host_of(where.repository)
+    return last_look(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
 
 
 def _repositories(text: str) -> tuple[str, ...]:

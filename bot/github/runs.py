@@ -10,7 +10,7 @@ from bot.github.accounts import account
 from bot.github.border import nothing, with_query
 from bot.github.downloads import Downloads
 from bot.github.errors import Failure, GitHubError
-from bot.github.values import ArtifactData, WorkflowRunData
+from bot.github.values import ArtifactData, JobData, WorkflowRunData
 
 
 class Runs(Downloads):
@@ -41,10 +41,20 @@ class Runs(Downloads):
         )
         return self._all(f"listing the runs of {workflow or repository}", path, _run, "workflow_runs")
 
+    def jobs(self, repository: str, run_id: int) -> Iterator[JobData]:
+        """The jobs of a run's last attempt, those of a matrix each by itself."""
+        path = f"/repos/{repository}/actions/runs/{run_id}/jobs"
+        return self._all(f"listing the jobs of run {run_id} of {repository}", path, _job, "jobs")
+
     def artifacts(self, repository: str, run_id: int) -> list[ArtifactData]:
         doing = f"listing the artifacts of run {run_id} of {repository}"
         path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
         return list(self._all(doing, path, _artifact, "artifacts"))
+
+    def all_artifacts(self, repository: str) -> Iterator[ArtifactData]:
+        """Those of every run, newest first."""
+        path = f"/repos/{repository}/actions/artifacts"
+        return self._all(f"listing the artifacts of {repository}", path, _artifact, "artifacts")
 
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
         """The zip. More than `limit` bytes are a `GitHubError`, raised before they are fetched where that is known."""
@@ -114,6 +124,10 @@ def _run(data: Any) -> WorkflowRunData:
         title=str(data.get("display_title") or ""),
         pulls=tuple(int(pull["number"]) for pull in data.get("pull_requests") or ()),
     )
+
+
+def _job(data: Any) -> JobData:
+    return JobData(str(data["name"]), str(data.get("conclusion") or ""))
 
 
 def _artifact(data: Any) -> ArtifactData:

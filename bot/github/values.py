@@ -99,6 +99,14 @@ class ReviewDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class JobData:
+    """One job of a workflow run. `conclusion` is empty while it is not over."""
+
+    name: str
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkflowRunData:
     """One run of a workflow. `status` is `queued`, `in_progress`, `completed` …; `conclusion` is empty until then.
 

@@ -8,30 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Protocol
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData, RepositoryData
-from bot.github.values import Account, CommitData, PullData, WorkflowRunData
+from bot.github.values import Account, CommitData, PullData
 from bot.intake.nearest import nearest
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
+from bot.run.last_look import LastLook
 from bot.tasks import dashboard, decide
 from bot.tasks.decide import Decision
 from bot.tasks.file import is_task_file, read_task
 from bot.tasks.state import EndedPull, OpenPull, RepositoryState, gather
 from bot.tasks.task import FOLDER, Task
+from bot.tasks.turns import Turn, turns
 
 Say = Callable[[str], None]
 
 MOST_PULLS = 300
 """Newest pull requests that are looked through for those of tasks: three requests."""
-FIRST_LOOK = timedelta(hours=1)
-"""How far back the first plan looks, when no run before it is known."""
 
 _DASHBOARD = "dashboard"
 _LABEL = "maintenance"
@@ -46,9 +46,6 @@ class MaintenanceHost(Protocol):
     def folder(self, repository: str, path: str, ref: str) -> list[str]: ...
     def pulls(self, repository: str, state: str = "open", base: str = "") -> Iterator[PullData]: ...
     def pull_commits(self, repository: str, number: int) -> list[CommitData]: ...
-    def workflow_runs(
-        self, repository: str, workflow: str = "", event: str = "", created: str = "", status: str = ""
-    ) -> Iterator[WorkflowRunData]: ...
     def issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = (), creator: str = ""
     ) -> Iterator[IssueData]: ...
@@ -60,14 +57,19 @@ class MaintenanceHost(Protocol):
     ) -> None: ...
 
 
+HostOf = Callable[[str], MaintenanceHost]
+"""The client for a repository. Raises an `AgentError` where there is no token that reaches it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """`tasks` by name are started by hand; none named means what the schedule says. Times in UTC."""
 
     repositories: tuple[str, ...]
     now: datetime
-    since: datetime
+    last: LastLook
     tasks: tuple[str, ...] = ()
+    policy_file: str = POLICY_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,47 +82,62 @@ class Look:
     minutes: int
 
 
-def look_at_all(asked: Asked, host: MaintenanceHost, say: Say) -> list[Look]:
-    """One look a repository. What is wrong is said. Raises `AgentError` when no repository could be read."""
+def look_at_all(asked: Asked, host_of: HostOf, warn: Say) -> list[Look]:
+    """One look at each repository whose turn it is. What is wrong is said, and keeps no other repository from its
+    tasks. Raises the first `AgentError` when no repository could be read."""
     looks: list[Look] = []
     failed: list[AgentError] = []
-    for repository in asked.repositories:
+    for turn in _turns(asked):
         try:
-            looks.append(look_at(repository, asked, host, say))
+            looks.append(look_at(turn, asked, host_of(turn.repository), warn))
         except AgentError as error:
             failed.append(error)
-            say(f"{repository}: {error}")
+            warn(f"{turn.repository}: {error}")
     if failed and not looks:
         raise failed[0]
     return looks
 
 
-def look_at(repository: str, asked: Asked, host: MaintenanceHost, say: Say) -> Look:
+def _turns(asked: Asked) -> list[Turn]:
+    if asked.tasks:
+        return [Turn(repository, asked.last.at, asked.now) for repository in asked.repositories]
+    return turns(asked.repositories, asked.last.at, asked.now)
+
+
+def look_at(turn: Turn, asked: Asked, host: MaintenanceHost, warn: Say) -> Look:
     """Raises an `AgentError` where GitHub or the policy cannot be read, or no task has a name that was asked for."""
+    repository = turn.repository
     branch = host.repository(repository).default_branch
-    policy = load_policy(host.file(repository, POLICY_FILE, branch), POLICY_FILE)
-    tasks = _tasks(repository, branch, host, say)
+    policy = load_policy(host.file(repository, asked.policy_file, branch), asked.policy_file)
+    tasks = _tasks(repository, branch, host, warn)
     if asked.tasks:
         _check_names(asked.tasks, tasks)
     state = _state(repository, host, policy) if tasks else RepositoryState()
     if asked.tasks:
         decided = decide.chosen(tasks, asked.tasks, state)
     else:
+        runs = policy.tiers[Tier.SCHEDULE].runs_a_day
+        caps = decide.Caps(policy.maintenance, runs, asked.last.begun(repository))
         decided = decide.decide_all(
-            tasks.values(), state, policy.maintenance, repository=repository, since=asked.since, now=asked.now
-        )
+            tasks.values(), state, caps, repository=repository, now=turn.until,
+            since=lambda task: asked.last.of(repository, task, turn.since),
+        )  # fmt: skip
     return Look(repository, tuple(decided), state, _minutes(policy))
 
 
-def last_look(
-    repository: str, workflow: str, this_run: int, host: MaintenanceHost, now: datetime
-) -> datetime:
-    """When the schedule was last seen to: the start of the newest scheduled run of `workflow` before this one that
-    came to an end. A run that was cancelled, or never began, saw to nothing."""
-    for run in host.workflow_runs(repository, workflow, event="schedule", status="completed"):
-        if run.id != this_run and run.conclusion in ("success", "failure"):
-            return datetime.fromisoformat(run.created_at)
-    return now - FIRST_LOOK
+def put_dashboards(looks: Iterable[Look], host_of: HostOf, now: datetime, say: Say, warn: Say) -> None:
+    """See `put_dashboard`. Raises the first `AgentError` when no dashboard could be kept."""
+    failed: list[AgentError] = []
+    kept = False
+    for look in looks:
+        try:
+            say(f"{look.repository}: {put_dashboard(look, host_of(look.repository), now)}")
+            kept = True
+        except AgentError as error:
+            failed.append(error)
+            warn(f"{look.repository}: {error}")
+    if failed and not kept:
+        raise failed[0]
 
 
 def put_dashboard(look: Look, host: MaintenanceHost, now: datetime) -> str:
@@ -190,6 +207,9 @@ def _state(repository: str, host: MaintenanceHost, policy: Policy) -> Repository
 
 
 def _touched(repository: str, pull: PullData, host: MaintenanceHost, email: str) -> bool:
+    """The mark names the commit that we put there. Where it is older than the branch, the commits tell."""
+    if (read_mark(pull.body, PULL_REQUEST) or {}).get("head") == pull.head_sha:
+        return False
     commits = host.pull_commits(repository, pull.number)
     return any({commit.author_email, commit.committer_email} != {email} for commit in commits)
 

@@ -6,7 +6,7 @@ cap. A closed pull request is a "no" that is remembered: each further one in a r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -20,43 +20,62 @@ LONGEST_BACK_OFF_DAYS = 180
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`why` is one sentence, also for a task that runs. `pull` is the open pull request it refreshes, or 0."""
+    """`why` is one sentence, also for a task that runs. `pull` is the open pull request it refreshes, or 0; `due` is
+    when its schedule had it last, `None` for one that somebody starts by hand."""
 
     task: Task
     run: bool
     why: str
     pull: int = 0
+    due: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """`runs_a_day` is how often the schedule may start something in the repository in a day of UTC, and `begun` how
+    often it did today."""
+
+    maintenance: MaintenancePolicy
+    runs_a_day: int
+    begun: int = 0
 
 
 def decide_all(
     tasks: Iterable[Task],
     state: RepositoryState,
-    caps: MaintenancePolicy,
+    caps: Caps,
     *,
     repository: str,
-    since: datetime,
+    since: Callable[[str], datetime],
     now: datetime,
 ) -> list[Decision]:
-    """One decision a task, by name. `since` is the last look: a task is due that was due after it. Times in UTC.
+    """One decision a task, by name. `since` gives the last look at a task: it is due if it was due after that. Times
+    in UTC.
 
-    The cap counts what is open and what this plan may open, and those that wait the longest go first.
+    The cap on pull requests counts what is open and what this plan may open. Those that wait the longest go first.
     """
-    by_due: list[tuple[datetime, Decision]] = []
+    by_due: list[Decision] = []
     for task in tasks:
-        key = f"{repository}/{task.name}"
-        due = last_due(task.schedule, key, now) if task.schedule else None
-        by_due.append((due or now, _decide(task, state.of(task.name), caps, due, since, now)))
-    room = max(0, caps.open_pulls - state.open_pulls)
+        due = last_due(task.schedule, f"{repository}/{task.name}", now) if task.schedule else None
+        by_due.append(_decide(task, state.of(task.name), caps.maintenance, due, since(task.name), now))
+    room = max(0, caps.maintenance.open_pulls - state.open_pulls)
+    runs = max(0, caps.runs_a_day - caps.begun)
     decided: list[Decision] = []
-    for _, one in sorted(by_due, key=lambda pair: (pair[0], pair[1].task.name)):
-        if one.run and not one.pull:
-            if not room:
-                why = f"There are or will be {caps.open_pulls} open pull requests of tasks, the most allowed."
-                one = replace(one, run=False, why=why)
-            else:
-                room -= 1
+    for one in sorted(by_due, key=lambda one: (one.due or now, one.task.name)):
+        if one.run and not runs:
+            one = _waiting(one, f"Today's {caps.runs_a_day} runs by the schedule are used up.")
+        elif one.run and not one.pull and not room:
+            most = caps.maintenance.open_pulls
+            one = _waiting(one, f"There are or will be {most} open pull requests of tasks, the most allowed.")
+        elif one.run:
+            runs -= 1
+            room -= 0 if one.pull else 1
         decided.append(one)
     return sorted(decided, key=lambda one: one.task.name)
+
+
+def _waiting(one: Decision, why: str) -> Decision:
+    return replace(one, run=False, why=why)
 
 
 def chosen(tasks: Mapping[str, Task], names: Iterable[str], state: RepositoryState) -> list[Decision]:
@@ -77,17 +96,18 @@ def _decide(
         return Decision(task, False, "It has no schedule: somebody starts it by hand.")
     if due <= since:
         return Decision(
-            task, False, f"It was last due at {due:%Y-%m-%d %H:%M} UTC, and that has been seen to."
+            task, False, f"It was last due at {due:%Y-%m-%d %H:%M} UTC, and that has been seen to.", due=due
         )
     if in_hands := _in_hands(task, state):
-        return in_hands
+        return replace(in_hands, due=due)
     if rejected := state.rejected:
         wait = min(caps.back_off_days * 2 ** (len(rejected) - 1), LONGEST_BACK_OFF_DAYS)
         until = rejected[0].at + timedelta(days=wait)
         if now < until:
             closed = ", ".join(f"#{pull.number}" for pull in rejected[:3])
-            return Decision(task, False, f"People closed {closed}: it waits until {until:%Y-%m-%d}.")
-    return _go(task, state, f"It was due at {due:%Y-%m-%d %H:%M} UTC.")
+            why = f"People closed {closed}: it waits until {until:%Y-%m-%d}."
+            return Decision(task, False, why, due=due)
+    return replace(_go(task, state, f"It was due at {due:%Y-%m-%d %H:%M} UTC."), due=due)
 
 
 def _by_hand(task: Task, state: TaskState) -> Decision:

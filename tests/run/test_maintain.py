@@ -54,7 +54,12 @@ def pull_of(stage: Stage, task: str, author: str = ACTIONS_BOT) -> int:
 def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stage) -> None:
     planned = plan(stage)
     assert planned["count"] == 2
-    assert planned["matrix"]["include"][0] == {"repository": stage.repo, "task": "links", "minutes": 30}
+    assert planned["matrix"]["include"][0] == {
+        "repository": stage.repo,
+        "task": "links",
+        "name": "riverbend.tidytime.links",
+        "minutes": 60,
+    }
     assert due(planned) == ["links", "tidy"]
     assert "has been seen to" in why(planned, "rare")
 
@@ -62,7 +67,7 @@ def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stag
 def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> None:
     ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
     assert ran.out.count("\n") == 1
-    assert set(json.loads(ran.out)) == {"count", "matrix"}
+    assert set(json.loads(ran.out)) == {"count", "left", "matrix"}
     assert f"{stage.repo} links: runs." in ran.err
 
 
@@ -198,6 +203,61 @@ def test_the_plans_own_run_is_not_the_one_before_it(stage: Stage) -> None:
     due_ninety_minutes_ago(stage)
     scheduled(stage, 120)
     assert planned_since(stage, scheduled(stage, 60)) == ["links", "tidy"]
+
+
+def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    hour = (datetime.now(UTC) - timedelta(minutes=90)).strftime("%M %H")
+    stage.forge.commit(stage.repo, {".github/agent/tidy.md": TASK.format(schedule=f"{hour} * * *")})
+    scheduled(stage, 120)
+    full = scheduled(stage, 60)
+    stage.forge.add_job(stage.repo, full, "maintain / See what is due")
+    stage.forge.add_job(stage.repo, full, f"maintain / Run {stage.repo}: links", conclusion="failure")
+    assert planned_since(stage) == []
+    stage.forge.add_job(stage.repo, full, "maintain / More is due than a matrix holds")
+    assert planned_since(stage) == ["tidy"]
+
+
+def test_a_task_of_a_full_plan_is_due_again_when_its_time_comes(stage: Stage) -> None:
+    full = scheduled(stage, 60)
+    stage.forge.add_job(stage.repo, full, f"Run {stage.repo}: links")
+    stage.forge.add_job(stage.repo, full, "More is due than a matrix holds")
+    assert planned_since(stage) == ["links", "tidy"]
+
+
+def test_a_full_plan_whose_rest_was_skipped_was_none(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    stage.forge.add_job(
+        stage.repo, scheduled(stage, 60), "More is due than a matrix holds", conclusion="skipped"
+    )
+    assert planned_since(stage) == ["tidy"]
+
+
+def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage) -> None:
+    """By the bundles that the jobs of the plan left; one of another repository's, or of another day, is none."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": "tiers:\n  schedule: { runs_a_day: 3 }\n"})
+    run = scheduled(stage, 60)
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    stage.forge.add_artifact(
+        stage.repo, run, "slash-agent-bundle-riverbend.tidytime.links", b"", at=yesterday
+    )
+    for name in ("slash-agent-bundle-riverbend.other.links", "slash-agent-bundle", "coverage"):
+        stage.forge.add_artifact(stage.repo, run, name, b"")
+    for _ in range(2):
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-riverbend.tidytime.links", b"")
+    assert planned_since(stage) == ["links"]
+
+
+def test_more_tasks_than_a_matrix_holds_are_said_and_counted(stage: Stage) -> None:
+    files = {f".github/agent/t{n}.md": TASK.format(schedule=EVERY_MINUTE) for n in range(256)}
+    policy = "maintenance: { open_pulls: 100 }\n"
+    stage.forge.commit(stage.repo, {**files, ".github/agent.yml": policy})
+    ran = stage.cli("maintain", "--plan", "--task", ",".join([*(f"t{n}" for n in range(256)), "links"]),
+                    GITHUB_TOKEN=stage.sample.run_token)  # fmt: skip
+    assert ran.code == 0, ran.said
+    assert (ran.json["count"], ran.json["left"]) == (256, 1)
+    assert "A matrix holds 256 jobs, and 1 more were to be in it" in ran.err
 
 
 # -- the dashboard

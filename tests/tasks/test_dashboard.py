@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.policy.schema import MaintenancePolicy
 from bot.tasks.dashboard import render
-from bot.tasks.decide import decide_all
+from bot.tasks.decide import Caps, decide_all
 from bot.tasks.state import EndedPull, OpenPull, RepositoryState, gather
 from bot.tasks.task import Task
 
@@ -14,7 +14,8 @@ TASKS = [Task("links", "x", "0 12 * * *"), Task("tidy", "x"), Task("deps", "x", 
 
 def page(state: RepositoryState, now: datetime = NOW) -> str:
     since = now - timedelta(hours=1)
-    decided = decide_all(TASKS, state, MaintenancePolicy(), repository="a/b", since=since, now=now)
+    caps = Caps(MaintenancePolicy(), 20)
+    decided = decide_all(TASKS, state, caps, repository="a/b", since=lambda _: since, now=now)
     return render(decided, state, repository="a/b", now=now)
 
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from bot.policy.schema import Budget, MaintenancePolicy
-from bot.tasks.decide import Decision, chosen, decide_all
+from bot.tasks.decide import Caps, Decision, chosen, decide_all
 from bot.tasks.matrix import LARGEST, as_json, matrix
 from bot.tasks.state import EndedPull, OpenPull, RepositoryState, TaskState, gather
 from bot.tasks.task import Task
@@ -16,12 +17,24 @@ AN_HOUR = timedelta(hours=1)
 
 def decided(state: TaskState | None = None, task: Task = LINKS, since: datetime = NOW - AN_HOUR) -> Decision:
     there = RepositoryState({task.name: state} if state else {})
-    [one] = decide_all([task], there, MaintenancePolicy(), repository="a/b", since=since, now=NOW)
+    [one] = planned([task], there, since=since)
     return one
 
 
+def planned(
+    tasks: Iterable[Task],
+    state: RepositoryState,
+    *,
+    since: datetime = NOW - AN_HOUR,
+    begun: int = 0,
+    **caps: int,
+) -> list[Decision]:
+    every = Caps(MaintenancePolicy(**caps), 20, begun)
+    return decide_all(tasks, state, every, repository="a/b", since=lambda _: since, now=NOW)
+
+
 def test_a_task_that_is_due_runs() -> None:
-    assert decided() == Decision(LINKS, True, "It was due at 2026-11-22 12:00 UTC.")
+    assert decided() == Decision(LINKS, True, "It was due at 2026-11-22 12:00 UTC.", due=NOW)
 
 
 def test_a_tick_that_came_late_misses_nothing() -> None:
@@ -76,24 +89,23 @@ def test_a_no_after_the_merged_one_counts() -> None:
 def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> None:
     tasks = [Task(name, "x", "0 12 * * *") for name in "abcdefg"]
     state = gather([(name, OpenPull(n, "", False)) for n, name in enumerate("ab", 1)], [])
-    plan = decide_all(
-        tasks, state, MaintenancePolicy(open_pulls=3), repository="a/b", since=NOW - AN_HOUR, now=NOW
-    )
+    plan = planned(tasks, state, open_pulls=3)
     assert [one.task.name for one in plan if one.run] == ["a", "b", "c"]
     assert "the most allowed" in plan[-1].why
 
 
 def test_who_waits_longest_goes_first() -> None:
     tasks = [Task("a", "x", "0 12 * * *"), Task("b", "x", "0 9 * * *")]
-    plan = decide_all(
-        tasks,
-        RepositoryState(),
-        MaintenancePolicy(open_pulls=1),
-        repository="a/b",
-        since=NOW - timedelta(days=1),
-        now=NOW,
-    )
+    plan = planned(tasks, RepositoryState(), since=NOW - timedelta(days=1), open_pulls=1)
     assert [one.task.name for one in plan if one.run] == ["b"]
+
+
+def test_the_schedule_starts_no_more_a_day_than_its_tier_may() -> None:
+    tasks = [Task(name, "x", "0 12 * * *") for name in "ab"]
+    for begun, run in ((18, ["a", "b"]), (19, ["a"]), (20, []), (21, [])):
+        plan = planned(tasks, RepositoryState(), begun=begun)
+        assert [one.task.name for one in plan if one.run] == run
+    assert plan[0].why == "Today's 20 runs by the schedule are used up."
 
 
 def test_somebody_who_starts_a_task_overrules_schedule_and_a_no_but_not_peoples_commits() -> None:
@@ -103,23 +115,32 @@ def test_somebody_who_starts_a_task_overrules_schedule_and_a_no_but_not_peoples_
 
 
 def test_the_matrix_is_one_line_that_actions_reads() -> None:
+    """The job's limit is the agent's and what goes on around it."""
     run, skip = Decision(LINKS, True, ""), Decision(Task("other", "x"), False, "")
     slow = Decision(Task("slow", "x", limits=Budget(minutes=15)), True, "")
-    jobs, left = matrix([("a/b", 30, run), ("a/b", 30, skip), ("a/b", 30, slow)])
-    assert left == 0
-    assert json.loads(as_json(jobs)) == {
+    jobs, left = matrix([("a/b.c", 30, run), ("a/b.c", 30, skip), ("a/b.c", 30, slow)])
+    assert json.loads(as_json(jobs, left)) == {
         "count": 2,
+        "left": 0,
         "matrix": {
             "include": [
-                {"repository": "a/b", "task": "links", "minutes": 30},
-                {"repository": "a/b", "task": "slow", "minutes": 15},
+                {"repository": "a/b.c", "task": "links", "name": "a.b.c.links", "minutes": 60},
+                {"repository": "a/b.c", "task": "slow", "name": "a.b.c.slow", "minutes": 45},
             ]
         },
     }
 
 
-def test_a_matrix_holds_what_github_takes_and_repositories_take_turns() -> None:
-    many = [("a/many", 30, Decision(Task(f"t{n}", "x"), True, "")) for n in range(300)]
-    jobs, left = matrix([*many, ("a/few", 30, Decision(LINKS, True, ""))])
+def test_no_job_asks_for_more_time_than_a_runner_gives() -> None:
+    [job], _ = matrix([("a/b", 1_000, Decision(LINKS, True, ""))])
+    assert job.minutes == 360
+
+
+def test_a_matrix_holds_what_github_takes_and_what_was_due_first_goes_first() -> None:
+    many = [
+        ("a/many", 30, Decision(Task(f"t{n}", "x"), True, "", due=NOW - timedelta(minutes=n)))
+        for n in range(300)
+    ]
+    jobs, left = matrix([("a/few", 30, Decision(LINKS, True, "", due=NOW)), *many])
     assert (len(jobs), left) == (LARGEST, 45)
-    assert jobs[1].repository == "a/few"
+    assert [job.task for job in jobs] == [f"t{n}" for n in range(299, 43, -1)]

@@ -121,12 +121,13 @@ class Actions(People):
         files: Mapping[str, bytes] | bytes,
         *,
         expired: bool = False,
+        at: str | None = None,
     ) -> int:
         """`files` are zipped; bytes are what is downloaded as it is. Returns the artifact's id."""
         with self._state.lock:
             data = files if isinstance(files, bytes) else runs.zipped(files)
             run = self._run(repo, run_id)
-            one = Artifact(self._state.next_id(), run, name, data, self._state.now(), expired)
+            one = Artifact(self._state.next_id(), run, name, data, at or self._state.now(), expired)
             self._repository(repo).artifacts[one.id] = one
             return one.id
 

@@ -115,6 +115,11 @@ class People(Base):
             self._state.installations[made.id] = made
             return made.id
 
+    def tokens_of(self, login: str) -> list[Token]:
+        """Every token that acts for `login`, oldest first: those that an app asked for, too."""
+        with self._state.lock:
+            return [token for token in self._state.tokens.values() if token.user.login == login]
+
     def revoke_token(self, value: str) -> None:
         """From now on this token is a 401: an expired one, seen from outside."""
         with self._state.lock:
