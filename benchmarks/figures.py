@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import events, review
+from benchmarks import events, large_file, review
 from benchmarks.memory import Peak
 from benchmarks.pairs import measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -44,6 +44,7 @@ class Scale:
     spread: int = 4
     diff_files: int = review.FILES
     comments: int = events.COMMENTS
+    large_file: int = large_file.SIZE
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
 
@@ -200,6 +201,12 @@ def search(bench: Bench) -> Iterator[Row]:
                 )
 
 
+def view(bench: Bench) -> Iterator[Row]:
+    """A few lines of a file that is too large to be held."""
+    bench.say("view of a large file")
+    return large_file.view(bench.folder / "large-file", bench.scale.large_file, bench.scale.runs // 2)
+
+
 def anchors(bench: Bench) -> Iterator[Row]:
     """A review's findings placed on the lines of a large diff."""
     bench.say("anchors")
@@ -226,6 +233,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "version": version,
     "request-size": request_size,
     "search": search,
+    "view": view,
     "anchors": anchors,
     "refusals": refusals,
     "thread": thread,

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator
 
 _EVERY = 0.01
-_HOST = "slash-workshop"
+HOST = "slash-workshop"
+"""What the tool host calls itself."""
 
 
 class Peak:
@@ -33,13 +34,23 @@ class Peak:
 def tree(pid: int, *, with_commands: bool = False) -> Iterator[int]:
     """The process and what it started, without what the tool host started."""
     yield pid
-    if not with_commands and _read(f"/proc/{pid}/comm").strip() == _HOST:
+    if not with_commands and command_name(pid) == HOST:
         return
     own = _read(f"/proc/{pid}/cmdline")
     for child in _children(pid):
         # Between fork and exec a child is a second view of the same memory.
         if _read(f"/proc/{child}/cmdline") != own:
             yield from tree(child, with_commands=with_commands)
+
+
+def command_name(pid: int) -> str:
+    return _read(f"/proc/{pid}/comm").strip()
+
+
+def highest(pid: int) -> float:
+    """The most that was resident of a process so far, in MiB."""
+    lines = _read(f"/proc/{pid}/status").splitlines()
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), 0.0)
 
 
 def _kib(pid: int) -> int:

@@ -20,7 +20,15 @@ from benchmarks.subject import FILES, large_checkout, small_repository
 from benchmarks.table import Row, render
 
 TINY = Scale(
-    runs=1, turns=2, early=2, late=4, spread=1, diff_files=4, comments=30, trees={50_000: 40, 300_000: 60}
+    runs=1,
+    turns=2,
+    early=2,
+    late=4,
+    spread=1,
+    diff_files=4,
+    comments=30,
+    large_file=70_000_000,
+    trees={50_000: 40, 300_000: 60},
 )
 
 
@@ -40,6 +48,7 @@ def bench(tmp_path: Path) -> Bench:
         ("version", 1),
         ("request-size", 2),
         ("search", 4),
+        ("view", 1),
         ("anchors", 1),
         ("refusals", 3),
         ("thread", 1),
@@ -60,6 +69,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "version",
         "request-size",
         "search",
+        "view",
         "anchors",
         "refusals",
         "thread",

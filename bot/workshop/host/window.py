@@ -13,7 +13,11 @@ MAX_BYTES = 50 * 1024
 MAX_LINE = 2000
 
 _STEP = 64 * 1024
-_CHUNK = 1024 * 1024
+_CHUNK = 256 * 1024
+"""Bytes read at once: what fits the processor's cache is passed over in half the time."""
+
+_SPARSE = 32
+"""Bytes a line from which on taking the line feeds out is a faster way to count them than counting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +94,9 @@ def _offset(lf: str, feeds: int) -> int:
 def _streamed_lines(fd: int, first: int, cancelled: Cancellation) -> Iterator[str]:
     """Lines from `first` on, each with at most a little over `MAX_LINE` characters kept."""
     keep = 4 * (MAX_LINE + 1)
-    skip = first - 1
     line = b""
-    for chunk in _chunks(fd, cancelled):
-        skip, rest = _skipped(chunk, skip)
-        *whole, start = rest.split(b"\n")
+    for chunk in _chunks(fd, _passed(fd, first - 1, cancelled), cancelled):
+        *whole, start = chunk.split(b"\n")
         for piece in whole:
             yield _decoded(line + piece[: keep - len(line)])
             line = b""
@@ -103,21 +105,25 @@ def _streamed_lines(fd: int, first: int, cancelled: Cancellation) -> Iterator[st
         yield _decoded(line)
 
 
-def _skipped(chunk: bytes, skip: int) -> tuple[int, bytes]:
-    """How many lines are left to skip after this chunk, and the rest of it once there are none."""
-    feeds = chunk.count(b"\n") if skip else 0
-    if feeds < skip:
-        return skip - feeds, b""
-    return 0, chunk.split(b"\n", skip)[skip]
+def _passed(fd: int, feeds: int, cancelled: Cancellation) -> int:
+    """The byte after so many line feeds; the end of the file where it has fewer."""
+    at = found = 0
+    if not feeds:
+        return 0
+    for chunk in _chunks(fd, 0, cancelled):
+        sparse = found * _SPARSE < len(chunk)
+        found = len(chunk) - len(chunk.replace(b"\n", b"")) if sparse else chunk.count(b"\n")
+        if found >= feeds:
+            return at + len(chunk) - len(chunk.split(b"\n", feeds)[-1])
+        feeds -= found
+        at += len(chunk)
+    return at
 
 
-def _chunks(fd: int, cancelled: Cancellation) -> Iterator[bytes]:
-    os.lseek(fd, 0, os.SEEK_SET)
-    while not cancelled.is_set():
-        chunk = os.read(fd, _CHUNK)
-        if not chunk:
-            return
+def _chunks(fd: int, at: int, cancelled: Cancellation) -> Iterator[bytes]:
+    while not cancelled.is_set() and (chunk := os.pread(fd, _CHUNK, at)):
         yield chunk
+        at += len(chunk)
 
 
 def _decoded(line: bytes) -> str:

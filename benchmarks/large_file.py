@@ -1,0 +1,68 @@
+"""How long `view` takes for the last lines of a 2 GB file, through the sandboxed tool host, and in how much memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from benchmarks.memory import HOST, command_name, highest, tree
+from benchmarks.table import Row
+from bot.contracts.cancel import CancelToken
+from bot.sandbox.choose import choose
+from bot.workshop.client.workshop import Answer, Workshop
+
+SIZE = 2_000_000_000
+SECONDS = 1.5
+MEMORY_MIB = 50.0
+NAME = "service.log"
+_LINE = "2026-11-02T09:30:00.000Z INFO worker-{:08} answered a request in 12 ms with status 200\n"
+_AT_ONCE = 20_000
+_SHOWN = 100
+
+
+def view(folder: Path, size: int, runs: int) -> Iterator[Row]:
+    """The last lines, since all before them has to be passed."""
+    tree_folder, own = folder / "tree", folder / "workshop"
+    tree_folder.mkdir(parents=True)
+    own.mkdir()
+    lines = make(tree_folder / NAME, size)
+    with Workshop.start(
+        choose("auto"),
+        tree=tree_folder,
+        folder=own,
+        environment=os.environ,
+        ask=lambda question: Answer(True),
+    ) as workshop:
+        took = median(_view(workshop, lines) for _ in range(max(1, runs)))
+        memory = max(highest(pid) for pid in tree(os.getpid()) if command_name(pid) == HOST)
+    yield Row(
+        "view, the end of a 2 GB file",
+        f"{took * 1000:.0f} ms, {memory:.0f} MiB",
+        f"{lines:,} lines",
+        "",
+        f"at most {SECONDS * 1000:.0f} ms, {MEMORY_MIB:g} MiB",
+        took <= SECONDS and memory <= MEMORY_MIB,
+    )
+
+
+def make(file: Path, size: int) -> int:
+    """A log of at least `size` bytes with lines of 83 bytes. Returns how many lines it has."""
+    lines = 0
+    with file.open("wb") as log:
+        while log.tell() < size:
+            log.write("".join(map(_LINE.format, range(lines, lines + _AT_ONCE))).encode())
+            lines += _AT_ONCE
+    return lines
+
+
+def _view(workshop: Workshop, lines: int) -> float:
+    first = lines - _SHOWN + 1
+    started = time.monotonic()
+    outcome = workshop.call("view", {"path": NAME, "offset": first}, CancelToken())
+    took = time.monotonic() - started
+    if not outcome.content.endswith(f"\n{lines}|{_LINE.format(lines - 1).rstrip()}"):
+        raise RuntimeError(f"view should have shown the last line: {outcome.content[-300:]}")
+    return took
