@@ -110,7 +110,8 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage, ins
     with ModelServer(script) as server:
         ran = act(stage, server, installed).run("maintenance.yml", event, "schedule")
     assert set(ran.jobs.values()) == {"success"}, ran.log
-    assert ran.artifacts == {f"slash-agent-bundle-{name}" for name in names}
+    assert "rest" not in ran.jobs
+    assert ran.artifacts == {f"slash-agent-bundle-riverbend.tidytime.{name}" for name in names}, ran.log
     assert {pull["head"]["ref"] for pull in stage.pulls()} == {f"agent/task-{name}" for name in names}, (
         ran.log
     )

@@ -50,7 +50,8 @@ class Ran:
 
 @dataclass
 class Act:
-    """Runs workflows on a stage. `secrets` are the repository's, `variables` the runner's.
+    """Runs workflows on a stage. `secrets` and `settings` are the repository's (`vars` to a workflow), `variables` the
+    runner's.
 
     With `venv` that is where the program is installed already; without, every job installs it for real.
     """
@@ -59,6 +60,7 @@ class Act:
     secrets: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
     venv: Path | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[str] | None = None
 
     def run(self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment") -> Ran:
@@ -87,6 +89,8 @@ class Act:
         ]  # fmt: skip
         for key, value in {**self.secrets, **tokens, "GITHUB_TOKEN": "of-no-use"}.items():
             command += ["--secret", f"{key}={value}"]
+        for key, value in self.settings.items():
+            command += ["--var", f"{key}={value}"]
         for key, value in self._runner(folder).items():
             command += ["--env", f"{key}={value}"]
         for action, stand_in in _of_others(text).items():

@@ -1,0 +1,100 @@
+"""The workflow for maintenance over a list of repositories, executed by act with a GitHub App's id and key."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.act import Act
+from tests.support.apps import make_app
+from tests.support.fix_script import DONE
+from tests.support.model_script import Asked, Call, Step
+from tests.support.model_server import ModelServer
+from tests.support.runner import WORKFLOWS
+from tests.support.stage import Stage
+
+TASK = "---\nschedule: '* * * * *'\n---\nWrite down what {name} is.\n"
+NOTES, SHUT = "riverbend/notes", "riverbend/shut"
+KEY = "sk-canary-7be2"
+
+
+def pulls(stage: Stage, repository: str) -> list[Any]:
+    request = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{repository}/pulls",
+        headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return list(json.load(answer))
+
+
+@pytest.mark.act
+@pytest.mark.bubblewrap
+@pytest.mark.node
+def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage, installed: Path) -> None:
+    """The forge takes no other signature than one of the app's key (RS256) that is in its time."""
+    for name in (NOTES, SHUT):
+        stage.forge.create_repository(*name.split("/"), private=True)
+    for name in (NOTES, SHUT, stage.repo):
+        stage.forge.commit(name, {".github/agent/links.md": TASK.format(name=name)})
+    app = make_app(
+        stage.forge,
+        "riverbend",
+        {"contents": "write", "issues": "write", "pull_requests": "write"},
+        [NOTES, stage.repo],
+    )
+    event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
+
+    def script(asked: Asked) -> Step:
+        said = json.dumps(asked.body)
+        name = next(name for name in (NOTES, SHUT, stage.repo) if f"Write down what {name} is" in said)
+        return DONE if asked.results else Call("write", {"path": "what.txt", "content": f"{name}\n"})
+
+    with ModelServer(script) as server:
+        ran = Act(
+            stage,
+            {"ANTHROPIC_API_KEY": KEY, "APP_PRIVATE_KEY": app.key},
+            {"ANTHROPIC_BASE_URL": server.url},
+            installed,
+            {
+                "SLASH_AGENT_REPOSITORIES": f"{SHUT}, {NOTES}, {stage.repo}",
+                "SLASH_AGENT_APP_ID": str(app.id),
+            },
+        ).run("maintenance.yml", event, "schedule")
+    assert set(ran.jobs.values()) == {"success"}, ran.log
+    assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in ran.log
+    assert ran.artifacts == {
+        "slash-agent-bundle-riverbend.notes.links",
+        "slash-agent-bundle-riverbend.tidytime.links",
+    }
+    for name in (NOTES, stage.repo):
+        [pull] = pulls(stage, name)
+        assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), ran.log
+        assert pull["user"]["login"] == "my-app[bot]"
+    assert pulls(stage, SHUT) == []
+    secret = [line for line in app.key.splitlines() if not line.startswith("-----")]
+    assert not [line for line in [KEY, *secret] if line in ran.log]
+
+
+def test_each_entry_has_its_own_time_limit() -> None:
+    """What the expression comes to is the plan's: see the tests of the matrix. The linters know it for a number."""
+    jobs = yaml.safe_load((WORKFLOWS / "maintenance.yml").read_text())["jobs"]
+    assert jobs["run"]["timeout-minutes"] == "${{ matrix.minutes }}"
+
+
+def test_the_jobs_are_named_as_the_next_plan_reads_them() -> None:
+    """`bot.run.last_look` looks for these names."""
+    from bot.run.last_look import _ENTRY, _FULL
+
+    jobs = yaml.safe_load((WORKFLOWS / "maintenance.yml").read_text())["jobs"]
+    name = jobs["run"]["name"]
+    for field, value in (("repository", "octo/hello"), ("task", "links")):
+        name = name.replace(f"${{{{ matrix.{field} }}}}", value)
+    entry = _ENTRY.fullmatch(name)
+    assert entry is not None
+    assert entry.groups() == ("octo/hello", "links")
+    assert _FULL.fullmatch(jobs["rest"]["name"])
