@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.doctor.here import checks_here
+from bot.doctor.here import project_here
 from bot.doctor.propose import KEYS, Proposed, propose
 
 EXAMPLE = "slash-agent init --repo . --yes"
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     root = arguments.repo.resolve()
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
-    proposed = propose(checks_here(root), arguments.provider, tasks=arguments.tasks)
+    proposed = propose(project_here(root), arguments.provider, tasks=arguments.tasks)
     missing = [file for file in proposed if not (root / file.path).exists()]
     for file in proposed:
         print(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")

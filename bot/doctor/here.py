@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.doctor.finding import Finding, State
+from bot.doctor.project import Project, describe
 from bot.evidence.detect import Check, detect_checks
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
@@ -83,6 +84,11 @@ def workflow(root: Path) -> Finding:
 def checks_here(root: Path) -> tuple[Check, ...]:
     """What the files of the checkout suggest as checks."""
     return detect_checks(_paths(root), lambda path: _text(root / path))
+
+
+def project_here(root: Path) -> Project:
+    """How the checkout's checks are run, for whoever writes that down."""
+    return describe(_paths(root), lambda path: _text(root / path))
 
 
 def _policy(root: Path) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.evidence.detect import Check
+from bot.doctor.project import Project
 from bot.policy.load import POLICY_FILE
 from bot.tasks.task import FOLDER
 
@@ -35,6 +35,21 @@ _PREPARE = """
 # setup: [make prepare]
 # bring: [.venv, node_modules]
 """
+_BROUGHT = """
+# The sandbox has no network: what the checks need is installed by the workflow, before the agent's step, and brought
+# along. Commands that need files alone go under `setup:`.
+bring: [{}]
+"""
+_INSTALL = """\
+      - name: Fetch the repository
+        uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with:
+          persist-credentials: false
+          ref: ${{ github.event.repository.default_branch }}
+      # No key is in this step's environment, and of a pull request nothing is installed.
+      - name: Install what the checks need
+        run: |
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +61,14 @@ class Proposed:
     why: str
 
 
-def propose(checks: Sequence[Check], provider: str, *, tasks: bool) -> list[Proposed]:
+def propose(project: Project, provider: str, *, tasks: bool) -> list[Proposed]:
     """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along."""
+    installs = " and installs what the checks need" if project.install else ""
     found = [
-        Proposed(POLICY_FILE, policy_text(checks), "the policy, with the checks that were found"),
-        Proposed(WORKFLOW, workflow_text(provider), "the workflow that hears /agent"),
+        Proposed(POLICY_FILE, policy_text(project), "the policy, with the checks that were found"),
+        Proposed(
+            WORKFLOW, workflow_text(provider, project.install), f"the workflow that hears /agent{installs}"
+        ),
     ]
     if tasks:
         found += [
@@ -60,15 +78,22 @@ def propose(checks: Sequence[Check], provider: str, *, tasks: bool) -> list[Prop
     return found
 
 
-def policy_text(checks: Sequence[Check]) -> str:
+def policy_text(project: Project) -> str:
     """A policy that loads, and says nothing that the built-in one says already."""
-    if not checks:
-        return _POLICY + _NONE_FOUND + _PREPARE
-    return _POLICY + _FOUND + "".join(f"  - {_quoted(check.command)}\n" for check in checks) + _PREPARE
+    prepare = _BROUGHT.format(", ".join(map(_quoted, project.bring))) if project.bring else _PREPARE
+    if not project.checks:
+        return _POLICY + _NONE_FOUND + prepare
+    listed = "".join(f"  - {_quoted(check.command)}\n" for check in project.checks)
+    return _POLICY + _FOUND + listed + prepare
 
 
-def workflow_text(provider: str) -> str:
-    return (_TEMPLATES / "agent.yml").read_text(encoding="utf-8").replace("$KEY", KEYS[provider])
+def workflow_text(provider: str, install: Sequence[str] = ()) -> str:
+    """A call of our workflow; where something has to be installed before, its two jobs written out."""
+    name = "two-jobs.yml" if install else "agent.yml"
+    text = (_TEMPLATES / name).read_text(encoding="utf-8")
+    steps = _INSTALL + "".join(f"          {command}\n" for command in install)
+    text = text.replace("$PREPARE", steps).replace("$INPUT", f"{provider}-api-key")
+    return text.replace("$KEY", KEYS[provider])
 
 
 def _quoted(command: str) -> str:

@@ -16,13 +16,14 @@ from tests.support.runner import ACTION, ROOT, WORKFLOW
 
 BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TO_COPY = sorted((ROOT / "docs" / "workflows").glob("*.yml"))
 FIRST = ROOT / ".github" / "action" / "first.py"
 DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 
 
 def test_the_workflows_are_clean_to_actionlint() -> None:
     done = subprocess.run(
-        [BIN / "actionlint", *WORKFLOWS], cwd=ROOT, capture_output=True, text=True, check=False
+        [BIN / "actionlint", *WORKFLOWS, *TO_COPY], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
 
@@ -37,7 +38,7 @@ def test_the_workflow_to_copy_is_clean_to_actionlint(tmp_path: Path) -> None:
 
 def test_action_and_workflows_are_clean_to_zizmor() -> None:
     done = subprocess.run(
-        [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS],
+        [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS, *TO_COPY],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -70,6 +70,15 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
     assert len(stage.pulls()) == 1
 
 
+def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
+    shown = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
+    with ModelServer(mending()) as server:
+        jobs = runner(server).workflow(stage.sample.event, shown)
+    done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
+    assert results(jobs) == done, logs(jobs)
+    assert len(stage.pulls()) == 1
+
+
 def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> None:
     with ModelServer(mending()) as server:
         done = runner(server).action(

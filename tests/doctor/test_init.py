@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.doctor.project import Project, describe
 from bot.doctor.propose import policy_text, propose, workflow_text
 from bot.evidence.detect import Check
 from bot.policy.load import load_policy
 from bot.tasks.file import read_task
 from tests.support.repositories import commit_all, make_repository
+from tests.support.runner import ROOT
 from tests.support.stage import Ran, command
+from tests.support.templates import two_jobs
 
 BIN = Path(sys.executable).parent
 
@@ -57,7 +60,7 @@ def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -
 @given(st.lists(st.text(min_size=1).filter(str.strip), max_size=3, unique=True))
 def test_any_command_survives_being_written_down(commands: list[str]) -> None:
     printable = [command for command in commands if command.isprintable()]
-    checks = load_policy(policy_text([Check(command, command) for command in printable])).checks
+    checks = load_policy(policy_text(Project(tuple(Check(one, one) for one in printable)))).checks
     assert [check.command for check in checks] == printable
 
 
@@ -117,9 +120,14 @@ def test_the_tasks_it_writes_load(repo: Path) -> None:
         read_task(file.read_text(), f".github/agent/{file.name}")
 
 
+@pytest.mark.parametrize("install", [(), ("npm ci", "(cd web && go mod vendor)")])
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
-def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> None:
-    repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": workflow_text(provider)})
+def test_the_workflow_is_clean_to_the_linters(
+    tmp_path: Path, provider: str, install: tuple[str, ...]
+) -> None:
+    text = workflow_text(provider, install)
+    assert "$" not in text.replace("${{", "")
+    repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": text})
     commit_all(repo)
     file = ".github/workflows/agent.yml"
     for argv in ([BIN / "actionlint", file], [BIN / "zizmor", "--offline", "--persona", "pedantic", file]):
@@ -135,6 +143,89 @@ def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
 
 
 def test_the_key_is_the_providers() -> None:
-    texts = {file.path: file.text for file in propose((), "openai", tasks=False)}
+    texts = {file.path: file.text for file in propose(Project(), "openai", tasks=False)}
     assert "secrets.OPENAI_API_KEY" in texts[".github/workflows/agent.yml"]
     assert "ANTHROPIC" not in texts[".github/workflows/agent.yml"]
+
+
+def test_the_workflow_to_copy_is_our_own_written_out() -> None:
+    """`tests.support.templates` makes it: write it anew where ours has changed."""
+    ours = (ROOT / ".github" / "workflows" / "agent.yml").read_text()
+    assert (ROOT / "bot" / "doctor" / "templates" / "two-jobs.yml").read_text() == two_jobs(ours)
+    given = {"$PREPARE": "", "$INPUT": "anthropic-api-key", "$KEY": "ANTHROPIC_API_KEY"}
+    shown = two_jobs(ours)
+    for name, value in given.items():
+        shown = shown.replace(name, value)
+    assert (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text().endswith(shown)
+
+
+TOX = "[tox]\nenvlist = py311,lint\n[testenv]\ndeps = -rrequirements/test.txt\ncommands = pytest {posargs}\n"
+SHAPES: dict[str, tuple[dict[str, str], list[str], list[str], list[str]]] = {
+    "python with tox": (
+        {"tox.ini": TOX, "requirements/test.txt": "pytest\n", "tests/unit/test_x.py": "", "setup.py": ""},
+        [".venv/bin/python -m pytest -q"],
+        ["python3 -m venv .venv", ".venv/bin/python -m pip install pytest -e . -r requirements/test.txt"],
+        [".venv"],
+    ),
+    "python without anything to install": (
+        {"stats.py": "", "test_stats.py": "import unittest\n"}, ["python3 -m unittest"], [], [],
+    ),
+    "node with pnpm": (
+        {"package.json": '{"scripts": {"test": "vitest run", "lint": "x"}, "devDependencies": {"vitest": "1"}}',
+         "pnpm-lock.yaml": ""},
+        ["npm test --silent"], ["corepack enable && pnpm install --frozen-lockfile"], ["node_modules"],
+    ),
+    "node with its own lock": (
+        {"package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "package-lock.json": "{}"},
+        ["npm test --silent"], ["npm ci"], ["node_modules"],
+    ),
+    "go": ({"go.mod": "module x\n\nrequire a.b/c v1.0.0\n", "main_test.go": ""}, ["go test ./..."],
+           ["go mod vendor"], ["vendor"]),
+    "go that is vendored": ({"go.mod": "module x\nrequire a.b/c v1\n", "vendor/modules.txt": ""},
+                            ["go test ./..."], [], []),
+    "rust": ({"Cargo.toml": "[workspace]\nmembers = ['a']\n", "a/Cargo.toml": "", "a/src/lib.rs": ""},
+             ["cargo test"], [], []),
+    "mixed": (
+        {"backend/pyproject.toml": "[project]\nname = 'x'\n", "backend/tests/test_a.py": "import pytest\n",
+         "frontend/package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "README.md": "",
+         "odd $(touch x)/package.json": '{"scripts": {"test": "jest"}}'},
+        ["cd backend && .venv/bin/python -m pytest -q", "cd frontend && npm test --silent"],
+        ["(cd backend && python3 -m venv .venv)",
+         "(cd backend && .venv/bin/python -m pip install pytest -e .)",
+         "(cd frontend && npm install --no-package-lock)"],
+        ["backend/.venv", "frontend/node_modules"],
+    ),
+    "nothing that is known": ({"main.zig": "", "package.json": "no JSON"}, [], [], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str) -> None:
+    files, checks, install, bring = SHAPES[shape]
+    found = describe(sorted(files), files.get)
+    assert [check.command for check in found.checks] == checks
+    assert list(found.install) == install
+    assert list(found.bring) == bring
+    policy = load_policy(policy_text(found))
+    assert [check.command for check in policy.checks] == checks
+    assert list(policy.bring) == bring
+
+
+@pytest.mark.parametrize("shape", ["python with tox", "node with pnpm", "go", "rust", "mixed"])
+def test_what_it_writes_is_sound_for_each_shape(tmp_path: Path, shape: str) -> None:
+    repo = make_repository(tmp_path / "project", SHAPES[shape][0])
+    assert init(repo, "--yes").code == 0
+    checked = subprocess.run(
+        command("policy", "check", repo / ".github" / "agent.yml"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    commit_all(repo)
+    file = ".github/workflows/agent.yml"
+    for argv in ([BIN / "actionlint", file], [BIN / "zizmor", "--offline", "--persona", "pedantic", file]):
+        done = subprocess.run(argv, cwd=repo, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    text = (repo / file).read_text()
+    assert all(f"          {line}\n" in text for line in SHAPES[shape][2])

@@ -1,0 +1,30 @@
+"""The workflow to copy, made of our own: no call, the action by its name, and a place for what the checks need."""
+
+from __future__ import annotations
+
+import re
+
+_HEAD = """\
+# A comment that begins with /agent becomes a draft pull request, a review or an answer. Two jobs of it count: `run` has
+# the model's key and a token that only reads code, `publish` the token that can push, and it runs no code of the
+# repository. Who asks is looked at before, by `gate`; `stop`, `status` and `help` wait for nobody.
+"""
+_ACTION = (
+    "uses: slash-agent/slash-agent@v0 # zizmor: ignore[unpinned-uses] name a commit in place of v0 to look at each "
+    "change first"
+)
+_FETCH = re.compile(r"      - name: Fetch the action\n(?:        .*\n)+")
+_RUN = "      - name: Run the agent\n        id: agent\n"
+PREPARE = "$PREPARE"
+
+
+def two_jobs(agent: str) -> str:
+    """`agent` is the text of our `agent.yml`."""
+    text = _HEAD + agent[agent.index("name: agent\n") :]
+    text = re.sub(r"  workflow_call:\n(?:    .*\n)+", "", text)
+    text = _FETCH.sub("", text)
+    text = re.sub(r"uses: \./ # zizmor.*", _ACTION, text)
+    text = re.sub(r"          [\w-]+: \$\{\{ inputs\..*\n", "", text)
+    text = re.sub(r"          (?:app-private-key|openai-api-key): .*\n", "", text)
+    text = text.replace("anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}", "$INPUT: ${{ secrets.$KEY }}")
+    return text.replace(_RUN, f"{PREPARE}{_RUN}")
