@@ -91,7 +91,7 @@ def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode != 0
-    assert f"there is no extra '{name}'; `extras` takes checkers" in done.stderr
+    assert f"there is no extra '{name}'; `extras` takes bedrock, checkers, vertex" in done.stderr
     assert not (tmp_path / "venv").exists()
 
 

@@ -87,12 +87,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Status:
-    """An HTTP error. An empty `message` sends no body."""
+    """An HTTP error. An empty `message` sends no body; `body` is sent word for word in place of it."""
 
     code: int
     message: str = "scripted"
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = "scripted_error"
+    body: str = ""
 
 
 @dataclass(frozen=True)

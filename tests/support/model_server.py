@@ -218,6 +218,8 @@ def _frames(received: Received, turn: Turn, number: int) -> bytes:
 
 
 def _error_body(status: Status) -> bytes:
+    if status.body:
+        return status.body.encode()
     if not status.message:
         return b""
     error = {"type": status.kind, "message": status.message, "code": status.kind}

@@ -1,0 +1,54 @@
+"""One whole answer, for titles and summaries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Complete, Event, Failed, Retrying, TextDelta
+from bot.contracts.model import ModelInfo, ModelRequest
+from bot.providers.complete import complete
+from bot.providers.connect import connect
+from tests.support.model_script import Hangup, Say, Status
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import AT_ONCE, INFO, MODELS, ask
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_whole_answer_comes_with_its_finish_and_every_wait_is_told(model: str) -> None:
+    waits: list[Retrying] = []
+    with ModelServer([Hangup(), Say("A title")]) as server:
+        provider = connect(model, server.environment(), policy=AT_ONCE)
+        end = complete(provider, replace(ask(), max_output=80), CancelToken(), waits.append)
+        provider.close()
+        body = json.loads(server.requests[1].body)
+    assert isinstance(end, Complete)
+    assert (end.message.text, end.finish.value, len(waits)) == ("A title", "end_turn", 1)
+    limits = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+    assert [body[name] for name in limits if name in body] == [80]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_failure_is_given_back_and_never_raised(model: str) -> None:
+    with ModelServer([Status(400, "prompt is too long")]) as server:
+        provider = connect(model, server.environment())
+        end = complete(provider, ask(), CancelToken())
+        provider.close()
+    assert isinstance(end, Failed)
+    assert end.overflow
+
+
+def test_a_stream_without_an_end_is_a_failure() -> None:
+    class Mute:
+        info: ModelInfo = INFO
+
+        def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+            yield TextDelta("half")
+
+        def close(self) -> None: ...
+
+    assert isinstance(complete(Mute(), ask(), CancelToken()), Failed)

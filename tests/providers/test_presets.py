@@ -1,0 +1,339 @@
+"""Every provider by its name: where its requests go, with which key, and what is peculiar to its server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import UsageError
+from bot.contracts.events import Event
+from bot.contracts.messages import Finish, Message, Thinking, ToolCall, ToolResult
+from bot.providers.connect import connect
+from bot.providers.presets import VENDORS
+from tests.support.aws_events import chunk, exception, of_sse
+from tests.support.model_script import Call, Raw, Say, Script, Status, Step, Think, Turn, messages_frames
+from tests.support.model_server import ModelServer, Received
+from tests.support.provider_runs import AT_ONCE, ask, bare, completed, failed, user
+
+PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+
+
+def asked(
+    model: str, script: list[Step] | Script, *messages: Message, **environment: str
+) -> tuple[list[list[Event]], list[Received]]:
+    """The streams for `messages`, one a step, and what the server was sent. `{url}` in a value is the server's."""
+    with ModelServer(script) as server:
+        filled = {name: value.format(url=server.url) for name, value in environment.items()}
+        provider = connect(model, filled, policy=AT_ONCE)
+        try:
+            streams = [list(provider.stream(ask(*messages), CancelToken()))]
+        finally:
+            provider.close()
+        return streams, server.requests
+
+
+def chunks(*deltas: Mapping[str, Any], finish: str = "stop") -> Raw:
+    """A body of Chat Completions with these deltas."""
+    rows = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    return Raw("".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode() + b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "environment", "path", "key"),
+    [
+        (
+            "azure/my-gpt",
+            {"AZURE_OPENAI_ENDPOINT": "{url}"},
+            "/openai/v1/chat/completions",
+            "AZURE_OPENAI_API_KEY",
+        ),
+        (
+            "openrouter/anthropic/claude-sonnet-5-5",
+            {"OPENROUTER_BASE_URL": "{url}/api/v1"},
+            "/api/v1/chat/completions",
+            "OPENROUTER_API_KEY",
+        ),
+        (
+            "github/openai/gpt-4.1",
+            {"GITHUB_MODELS_BASE_URL": "{url}/inference"},
+            "/inference/chat/completions",
+            "GITHUB_MODELS_TOKEN",
+        ),
+        (
+            "gemini/gemini-3-pro",
+            {"GEMINI_BASE_URL": "{url}/v1beta/openai"},
+            "/v1beta/openai/chat/completions",
+            "GEMINI_API_KEY",
+        ),
+        ("ollama/qwen3-coder:30b", {"OLLAMA_BASE_URL": "{url}"}, "/v1/chat/completions", "OLLAMA_API_KEY"),
+        ("vllm/Qwen/Qwen3-Coder", {"VLLM_BASE_URL": "{url}/v1"}, "/v1/chat/completions", "VLLM_API_KEY"),
+        ("openai-responses/gpt-6.2-sol", {"OPENAI_BASE_URL": "{url}/v1"}, "/v1/responses", "OPENAI_API_KEY"),
+        (
+            "openai-chat/gpt-6.2-sol",
+            {"OPENAI_BASE_URL": "{url}/v1"},
+            "/v1/chat/completions",
+            "OPENAI_API_KEY",
+        ),
+        ("openai/gpt-6.2-sol", {"OPENAI_BASE_URL": "{url}/v1"}, "/v1/chat/completions", "OPENAI_API_KEY"),
+    ],
+)
+def test_requests_go_where_the_preset_says_with_its_key_and_the_name_as_given(
+    model: str, environment: dict[str, str], path: str, key: str
+) -> None:
+    streams, requests = asked(model, [Say("ok")], **environment, **{key: "the-key"})
+    assert completed(streams[0]).message.text == "ok"
+    assert requests[0].path == path
+    assert requests[0].headers["authorization"] == "Bearer the-key"
+    assert requests[0].json["model"] == model.partition("/")[2]
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [("openai/gpt-6.2-sol", "/v1/responses"), ("openai-chat/gpt-6.2-sol", "/v1/chat/completions")],
+)
+def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
+    with ModelServer([Say("ok")]) as proxy:
+        environment = {
+            "OPENAI_BASE_URL": "http://api.openai.com/v1",
+            "OPENAI_API_KEY": "k",
+            "HTTP_PROXY": proxy.url,
+        }
+        provider = connect(model, environment)
+        request = replace(ask(), session="s-1", allowed=("bash",))
+        completed(list(provider.stream(request, CancelToken())))
+        provider.close()
+        assert proxy.requests[0].path == f"http://api.openai.com{path}"
+        assert proxy.requests[0].json["prompt_cache_key"] == "s-1"
+        assert proxy.requests[0].json["tool_choice"]["type"] == "allowed_tools"
+
+
+def test_a_server_that_only_speaks_alike_gets_no_field_that_it_may_refuse() -> None:
+    with ModelServer([Say("ok")]) as server:
+        provider = connect("openai/gpt-6.2-sol", server.environment())
+        completed(list(provider.stream(replace(ask(), session="s-1", allowed=("bash",)), CancelToken())))
+        provider.close()
+        assert server.requests[0].json.keys() == {"model", "stream", "stream_options", "tools", "messages"}
+
+
+@pytest.mark.parametrize("provider", ["azure", "openrouter", "github", "gemini"])
+def test_a_missing_key_or_address_is_named(provider: str) -> None:
+    vendor = VENDORS[provider]
+    missing = vendor.key_variable if vendor.default_url else vendor.url_variable
+    with pytest.raises(UsageError, match=f"set {missing}"):
+        connect(f"{provider}/x", {})
+
+
+@pytest.mark.parametrize("provider", ["ollama", "vllm"])
+def test_a_server_on_the_own_machine_needs_nothing(provider: str) -> None:
+    opened = connect(f"{provider}/qwen", {})
+    assert opened.info.input_price == 0
+    opened.close()
+
+
+def test_every_provider_and_each_of_its_variables_is_on_the_page() -> None:
+    for name, vendor in VENDORS.items():
+        for word in (f"`{name}/", f"`{vendor.url_variable}`", f"`{vendor.key_variable}`"):
+            assert word in PAGE, word
+
+
+def test_geminis_signature_goes_back_with_its_call() -> None:
+    call = {
+        "index": 0,
+        "id": "",
+        "function": {"name": "bash", "arguments": '{"command":"ls"}'},
+        "extra_content": {"google": {"thought_signature": "sig=="}},
+    }
+    other = {"index": 1, "id": "", "function": {"name": "bash", "arguments": "{}"}}
+    where = {"GEMINI_BASE_URL": "{url}/v1beta/openai", "GEMINI_API_KEY": "k"}
+    model = "gemini/gemini-3-pro"
+    streams, _ = asked(model, [chunks({"tool_calls": [call, other]}, finish="tool_calls")], **where)
+    said = completed(streams[0]).message
+    assert [call.id for call in said.calls] == ["call_1_0", "call_1_1"]
+    results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in said.calls))
+    _, requests = asked(model, [Say("ok")], user("q"), said, results, **where)
+    sent = requests[0].json["messages"][2]["tool_calls"]
+    assert sent[0]["extra_content"] == {"google": {"thought_signature": "sig=="}}
+    assert "extra_content" not in sent[1]
+    _, requests = asked("gemini/gemini-4", [Say("ok")], user("q"), said, results, **where)
+    assert "extra_content" not in requests[0].json["messages"][2]["tool_calls"][0]
+
+
+def test_geminis_errors_come_in_a_list() -> None:
+    said = "The input token count (9) exceeds the maximum number of tokens allowed (8)."
+    refusal = Status(400, body=json.dumps([{"error": {"code": 400, "message": said}}]))
+    streams, _ = asked("gemini/x", [refusal], GEMINI_BASE_URL="{url}", GEMINI_API_KEY="the-key")
+    end = failed(streams[0])
+    assert end.overflow
+    assert said in end.message
+
+
+def test_openrouters_reasoning_goes_back_joined() -> None:
+    def piece(**more: Any) -> dict[str, Any]:
+        return {"reasoning_details": [{"type": "reasoning.text", "index": 0, "format": "f", **more}]}
+
+    script = chunks(
+        {"reasoning": "Let me ", **piece(text="Let me ")},
+        {"reasoning": "see.", **piece(text="see.", signature="sig")},
+        {"reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "enc"}]},
+        {"content": "Yes."},
+    )
+    where = {"OPENROUTER_BASE_URL": "{url}/api/v1", "OPENROUTER_API_KEY": "k"}
+    streams, _ = asked("openrouter/x/y", [script], **where)
+    said = completed(streams[0]).message
+    assert bare(said)[0] == Thinking("Let me see.")
+    _, requests = asked("openrouter/x/y", [Say("ok")], user("q"), said, user("go on"), **where)
+    assert requests[0].json["messages"][2]["reasoning_details"] == [
+        {"type": "reasoning.text", "index": 0, "format": "f", "text": "Let me see.", "signature": "sig"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "enc"},
+    ]
+
+
+def test_openrouters_error_inside_a_chunk_is_a_failure_with_its_status() -> None:
+    row = {"id": "x", "error": {"code": 502, "message": "Provider disconnected"}, "choices": []}
+    body = Raw(f": OPENROUTER PROCESSING\n\ndata: {json.dumps(row)}\n\n".encode())
+    where = {"OPENROUTER_BASE_URL": "{url}", "OPENROUTER_API_KEY": "k"}
+    streams, requests = asked("openrouter/x/y", [body, Say("ok")], **where)
+    assert completed(streams[0]).message.text == "ok"
+    assert len(requests) == 2
+
+
+def test_ollamas_calls_come_whole_and_without_an_index() -> None:
+    call = {"id": "call_1", "function": {"name": "bash", "arguments": '{"command":"ls"}'}}
+    other = {"id": "call_2", "function": {"name": "ls", "arguments": "{}"}}
+    script = chunks({"tool_calls": [call]}, {"tool_calls": [other]}, finish="stop")
+    streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
+    end = completed(streams[0])
+    assert end.finish is Finish.TOOL_USE
+    assert bare(end.message) == (
+        ToolCall("call_1", "bash", '{"command":"ls"}'),
+        ToolCall("call_2", "ls", "{}"),
+    )
+
+
+AWS = {
+    "ANTHROPIC_BEDROCK_BASE_URL": "{url}",
+    "AWS_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "the-secret-of-aws",
+}
+SONNET = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+
+
+def binary(body: bytes) -> Raw:
+    return Raw(body, "application/vnd.amazon.eventstream")
+
+
+def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
+    pytest.importorskip("boto3")
+    turn = Turn((Think("hm", "sig"), Say("Look: ✓"), Call("bash", {"command": "ls"}, "toolu_1")), pieces=3)
+    streams, requests = asked(SONNET, [binary(of_sse(messages_frames(turn, 0)))], user("hello"), **AWS)
+    end = completed(streams[0])
+    assert bare(end.message) == (
+        Thinking("hm", "sig"),
+        replace(bare(end.message)[1], text="Look: ✓"),  # type: ignore[call-arg]  # it is a text
+        ToolCall("toolu_1", "bash", '{"command": "ls"}'),
+    )
+    assert (
+        requests[0].path == "/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/invoke-with-response-stream"
+    )
+    assert requests[0].headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/")
+    assert "the-secret-of-aws" not in str(requests[0].headers)
+    signed = requests[0].headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
+    assert set(signed) <= set(requests[0].headers), "what is signed must also leave"
+    assert requests[0].json["anthropic_version"]
+    assert not {"model", "stream"} & requests[0].json.keys()
+
+
+def test_bedrocks_own_key_goes_as_a_bearer_token() -> None:
+    pytest.importorskip("boto3")
+    environment = {**AWS, "AWS_BEARER_TOKEN_BEDROCK": "bedrock-key"}
+    _, requests = asked(SONNET, [binary(of_sse(messages_frames(Turn((Say("ok"),)), 0)))], **environment)
+    assert requests[0].headers["authorization"] == "Bearer bedrock-key"
+
+
+def test_bedrocks_exception_in_the_stream_and_a_cut_one_are_failures() -> None:
+    pytest.importorskip("boto3")
+    whole = of_sse(messages_frames(Turn((Say("ok"),)), 0))
+    throttled = binary(exception("throttlingException", "Too many requests"))
+    streams, requests = asked(SONNET, [throttled, binary(whole)], **AWS)
+    assert completed(streams[0]).message.text == "ok"
+    assert len(requests) == 2
+    streams, _ = asked(SONNET, [binary(whole[:-400])], **AWS)
+    assert "ended before" in failed(streams[0]).message
+    streams, _ = asked(SONNET, lambda _: binary(chunk("{}") + b"\0" * 64), **AWS)
+    assert failed(streams[0]).partial is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("AWS_REGION", "set AWS_REGION"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID and")],
+)
+def test_what_bedrock_needs_is_named(missing: str, said: str) -> None:
+    pytest.importorskip("boto3")
+    environment = {
+        name: value for name, value in AWS.items() if name not in (missing, "ANTHROPIC_BEDROCK_BASE_URL")
+    }
+    with pytest.raises(UsageError, match=said):
+        connect(SONNET, environment)
+
+
+VERTEX = {
+    "ANTHROPIC_VERTEX_BASE_URL": "{url}/v1",
+    "CLOUD_ML_REGION": "global",
+    "ANTHROPIC_VERTEX_PROJECT_ID": "my-project",
+    "ANTHROPIC_VERTEX_ACCESS_TOKEN": "ya29.token",
+}
+
+
+def test_vertex_is_asked_with_project_region_and_token() -> None:
+    body = messages_frames(Turn((Say("ok"),)), 0)
+    streams, requests = asked("vertex/claude-haiku-4-5@20251001", [Raw(body)], user("hello"), **VERTEX)
+    assert completed(streams[0]).message.text == "ok"
+    assert requests[0].path == (
+        "/v1/projects/my-project/locations/global/publishers/anthropic/models/"
+        "claude-haiku-4-5@20251001:streamRawPredict"
+    )
+    assert requests[0].headers["authorization"] == "Bearer ya29.token"
+    assert requests[0].json["stream"] is True
+    assert "model" not in requests[0].json
+
+
+@pytest.mark.parametrize("missing", ["CLOUD_ML_REGION", "ANTHROPIC_VERTEX_PROJECT_ID"])
+def test_what_vertex_needs_is_named(missing: str) -> None:
+    environment = {
+        name: value for name, value in VERTEX.items() if name not in (missing, "ANTHROPIC_VERTEX_BASE_URL")
+    }
+    with pytest.raises(UsageError, match=missing):
+        connect("vertex/claude-opus-5-5", environment)
+
+
+@pytest.mark.parametrize(
+    ("model", "package", "extra"),
+    [
+        ("bedrock/anthropic.claude-opus-5-5", "boto3", "bedrock"),
+        ("vertex/claude-opus-5-5", "google", "vertex"),
+    ],
+)
+def test_without_its_extra_a_cloud_names_it(model: str, package: str, extra: str) -> None:
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "import importlib.util as u; real = u.find_spec\n"
+        f"u.find_spec = lambda name, *a: None if name.startswith({package!r}) else real(name, *a)\n"
+        "from bot.providers.connect import connect\n"
+        "environment = {'AWS_REGION': 'x', 'CLOUD_ML_REGION': 'global', 'ANTHROPIC_VERTEX_PROJECT_ID': 'p'}\n"
+        f"try: connect({model!r}, environment)\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "UsageError" in done.stdout
+    assert f"slash-agent[{extra}]" in done.stdout
+    assert f"`extras: {extra}`" in done.stdout
