@@ -10,7 +10,9 @@ from pathlib import Path
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Status
+from bot.contracts.wording import count_of
 from bot.github.actions import Actions
+from bot.publish.work import Published
 from bot.report.summary import run_summary
 from bot.run.publishing import publish_bundle
 
@@ -51,8 +53,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     published = done.published
     for note in published.notes:
         actions.print(f"note: {note}")
-    threads = [f"written: {what}" for what in published.written]
-    threads += [f"not written: {what}" for what in published.withheld]
+    threads = _on_threads(published)
     for line in threads:
         actions.print(line)
     if published.pr_number:
@@ -67,3 +68,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     actions.set_output("pr-number", str(published.pr_number or ""))
     actions.set_output("branch", published.branch)
     return ExitCode.DONE
+
+
+def _on_threads(published: Published) -> list[str]:
+    """What was written there and what was not; the count first, since a summary has room for a few lines only."""
+    lines = [f"written: {what}" for what in published.written]
+    lines += [f"not written: {what}" for what in published.withheld]
+    if not lines:
+        return []
+    left = f", {len(published.withheld)} left out" if published.withheld else ""
+    return [f"{count_of(len(published.written), 'write')} on threads made{left}", *lines]

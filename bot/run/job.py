@@ -300,7 +300,7 @@ class _Run:
             handed,
             checks=checks,
             denials=self.gatekeeper.denials,
-            notes=(*self.briefing.notes(), *dropped),
+            notes=(*self.briefing.notes(), *self.results.notes(), *dropped),
             redactions=(),
         )
         outcome = masked(outcome, self.redactor)

@@ -20,6 +20,7 @@ from bot.contracts.outcome import Description
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.wording import count_of
 from bot.contracts.writes import Writes
 from bot.run.profiles import Profile
 
@@ -69,6 +70,11 @@ class Results:
     def handed(self, review: Review | None = None) -> Handed:
         writes = self.propose.writes if self.propose else None
         return Handed(self.describe.description, self.submit.plan, self.ask.question, review, writes)
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for people on what was handed over that no other part of the outcome tells of."""
+        writes = self.propose.writes if self.propose else None
+        return (f"{count_of(writes.writes, 'write')} on threads proposed.",) if writes else ()
 
     def hear_again(self, recorded: JournalFile) -> None:
         """Take what a recorded run handed over, as far as it got."""

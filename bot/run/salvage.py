@@ -93,7 +93,7 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     handed = results.handed(reviewing.review("") if reviewing else None)
     outcome = conclude.outcome(
         facts, profile, _end(recorded), judged, handed, checks=_checks(recorded), denials=_denials(recorded),
-        notes=notes, redactions=(),
+        notes=(*notes, *results.notes()), redactions=(),
     )  # fmt: skip
     bundle = out.resolve() if out else folder.bundle
     verdict = judged if isinstance(judged, Verdict) else None

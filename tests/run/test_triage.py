@@ -134,6 +134,7 @@ def test_label_and_comment_once_and_nothing_more_while_nobody_answers(
     _, asked = run(stage, speak(old))
     assert f"Accepted: comment on #{old}" in results(asked)
     assert stage.outcome()["status"] == "answered"
+    assert "2 writes on threads proposed." in stage.outcome()["notes"]
     out = published(stage)
     assert f"written: comment on #{old}" in out
     assert f"written: label #{old} with `stale`" in out
@@ -239,6 +240,7 @@ def test_what_changed_meanwhile_is_left_alone_and_that_is_said(
     meanwhile(stage, old)
     out = published(stage)
     assert f"not written: comment on #{old}: {why}" in out
+    assert "2 writes on threads made, 2 left out" in out
     assert f"written: comment on #{other}" in out
     assert stage.bot_comments(old) == []
     assert labels(stage, other) == ["stale"]
