@@ -15,7 +15,7 @@ from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import Loaded, load
 from bot.workshop.host.paths import relative, resolve, shown
 from bot.workshop.host.shown import require_all_shown, require_shown
-from bot.workshop.host.text import Text, line_ends, to_lf
+from bot.workshop.host.text import Text, count_lines, encode, line_ends, to_lf
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -43,8 +43,16 @@ def _write(context: Context, path: Path, asked: str, content: str, note: str) ->
     done = commit(context, "write", [Change(path, before, after)])
     metadata = done.files[0]
     verb = "Wrote" if before else "Created"
-    head = f"{verb} {name} (+{metadata['additions']} -{metadata['removals']}). {note}".rstrip()
+    counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
+    head = f"{verb} {name} ({counts}). {note}".rstrip()
     return ToolOutcome("\n".join(filter(None, [head, done.said])), metadata=metadata)
+
+
+def _size(after: Text, before: Loaded | None) -> str:
+    """Bytes as they are on the disk, in the file's own encoding."""
+    size = len(encode(after, before.text.content if before else ""))
+    lines = count_lines(to_lf(after.content))
+    return f"{size} byte{'s' * (size != 1)}, {lines} line{'s' * (lines != 1)}"
 
 
 def _like(before: Loaded, content: str) -> Text:
