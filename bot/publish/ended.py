@@ -23,6 +23,7 @@ _HEADLINES = {
     Status.ANSWERED: "Answered",
     Status.REVIEWED: "Reviewed",
 }
+DONE = "done"
 _WITHHELD_SHOWN = 20
 
 
@@ -57,6 +58,12 @@ def tell_published(host: Host, place: Place, state: ProgressState, pull_number: 
     """Finish the progress comment; an end comment of an earlier try that failed is true no longer."""
     after_all = f"**Published after all:** pull request #{pull_number}."
     edit_comments(host, place, {PROGRESS: state.text(), ENDED: after_all}, OVER)
+
+
+def tell_on_lines(host: Host, place: Place, state: ProgressState) -> None:
+    """Say in the thread on lines of a diff, where it was asked, what came of it: the progress comment stands
+    elsewhere."""
+    put_comment(host, place, DONE, state.text())
 
 
 def final_state(

@@ -23,7 +23,7 @@ from bot.policy.schema import Identity
 from bot.publish.body import NO_LINKS, Links
 from bot.publish.bundle import Bundle
 from bot.publish.change import publish_change
-from bot.publish.ended import final_state, tell_end, tell_published
+from bot.publish.ended import final_state, tell_end, tell_on_lines, tell_published
 from bot.publish.head import check_request
 from bot.publish.progress import ProgressState, finish_progress
 from bot.publish.remote import Remote
@@ -114,7 +114,7 @@ def publish(
         raise PublishError(told.failed(str(error))) from error
     # In a dry run the thread's comments are not there to be finished.
     number = 0 if recorder is not None else published.pr_number
-    notes = (*published.notes, *told.published(number, published.suggested))
+    notes = (*published.notes, *told.published(number, published))
     notes = (*notes, *_tell_carried_out(host, told.place, approval, number))
     return _with_writes(replace(published, notes=notes), proposed, host)
 
@@ -268,10 +268,19 @@ class _Thread:
         self._finish(final_state(self.outcome, self.links, trouble=trouble))
         return trouble
 
-    def published(self, number: int, suggested: bool) -> tuple[str, ...]:
+    def published(self, number: int, published: Published) -> tuple[str, ...]:
         """Without a number it was a dry run, of which the thread knows already."""
-        state = final_state(self.outcome, self.links, pull_number=number, suggested=suggested)
-        return self._finish(state, number) if number else ()
+        if not number or self.place is None:
+            return ()
+        state = final_state(self.outcome, self.links, pull_number=number, suggested=published.suggested)
+        pull = self.outcome.request.pull
+        pushed = pull is not None and number == pull.number and not published.suggested
+        try:
+            if self.place.lines and not pushed:
+                tell_on_lines(self.host, self.place, state)
+        except GitHubError as error:
+            return (f"The thread on the lines could not be told: {error}", *self._finish(state, number))
+        return self._finish(state, number)
 
     def _finish(self, state: ProgressState, pull_number: int = 0) -> tuple[str, ...]:
         if self.place is None:
