@@ -47,7 +47,7 @@ from bot.publish.commit import read_base_file
 from bot.publish.markers import WRITE, is_ours, mark, marked, read_mark
 from bot.publish.remote import Remote
 from bot.publish.review_text import shown_markdown
-from bot.publish.thread_state import thread_state
+from bot.publish.thread_state import is_own, thread_state
 from bot.tasks.allowed import allowance_of, standing_of
 from bot.tasks.file import path_of, read_task
 from bot.tasks.task import Task
@@ -66,10 +66,12 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Writes that their run may make, wherever their threads stand now. `since` is when the run looked at these."""
+    """Writes that their run may make, wherever their threads stand now. `since` is when the run looked at these, and
+    `threads` are they, each with whether it was counted as a pull request."""
 
     outcome: Outcome
     writes: tuple[Write, ...]
+    threads: Mapping[int, bool]
     rules: Standing
     since: str
     links: Links
@@ -86,10 +88,14 @@ def judge(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Propose
     if allowance is None:
         what = f"the task {request.task}" if request.task else f"`/agent {request.verb}`"
         raise PublishError(f"The bundle holds writes on threads, and {what} may make none: nothing was done.")
+    if task is not None and task.threads is not None and len(allowance.threads) > task.threads.limit:
+        raise PublishError(
+            f"The task {task.name} is shown {task.threads.limit} threads, and the bundle has more."
+        )
     _check(bundle.writes, allowance)
     trigger = request.trigger
     since = request.triage.at if request.triage else (trigger.at if trigger else outcome.started_at)
-    return Proposed(outcome, bundle.writes.writes, standing_of(task), since, links)
+    return Proposed(outcome, bundle.writes.writes, allowance.threads, standing_of(task), since, links)
 
 
 def make(proposed: Proposed, host: Host) -> Made:
@@ -208,6 +214,10 @@ def _is_done(write: Write, thread: _Thread, proposed: Proposed, host: Host) -> b
 
 
 def _unfit(write: Write, thread: _Thread, proposed: Proposed, host: Host) -> str:
+    if proposed.threads[write.number] is not thread.state.is_pull_request:
+        return "it is not the kind of thread that the bundle says"
+    if proposed.outcome.request.task and is_own(thread.issue, thread.me):
+        return "it was opened by this bot"
     if why := misplaced(write, thread.state, proposed.rules, at=_now(), since=proposed.since):
         return why
     if isinstance(write, AddReply):

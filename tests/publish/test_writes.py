@@ -291,6 +291,28 @@ def test_writes_come_back_as_they_were_written(world: World) -> None:
     assert {write.kind for write in writes} == {data["kind"] for data in asdict(Writes(writes))["writes"]}
 
 
+def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> None:
+    world.forge.commit(REPO, {"README.md": "Bye\n"}, branch="topic")
+    number = world.open("topic")
+    published = publish(world, CloseThread(number), outcome=triaged(world, number))
+    assert published.withheld == (
+        f"close #{number} as not planned: it is not the kind of thread that the bundle says",
+    )
+    assert world.api(f"/pulls/{number}")["state"] == "open"
+
+
+def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World) -> None:
+    own = world.github().create_issue(REPO, title="Maintenance", body="").number
+    published = publish(world, EditThread(own, "Mine"), outcome=triaged(world, own))
+    assert "opened by this bot" in published.withheld[0]
+
+
+def test_more_threads_than_the_task_is_shown(world: World) -> None:
+    outcome = triaged(world, *range(100, 130))
+    with pytest.raises(PublishError, match="is shown 30 threads"):
+        publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
+
+
 def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
     outcome = replace(triaged(world), status=Status.FAILED)
     published = publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
