@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -251,10 +252,12 @@ def test_glob_in_a_folder_counts_from_there(bench: Bench) -> None:
 
 
 def test_glob_leaves_out_ignored_files_but_not_folders_named_like_build(bench: Bench) -> None:
-    for name in ("build/a.py", "vendor/b.py", "tmp/c.py", "x.pyc"):
+    names = {"build/a.py", "vendor/b.py", "tmp/c.py", "bin/d.py", "logs/e.py", ".hidden/f.py", "dist/g.py"}
+    for name in names:
         bench.write(name)
+    bench.write("x.pyc")
     bench.write(".gitignore", "*.pyc\n")
-    assert set(bench.text("glob", pattern="*.py*").splitlines()) == {"build/a.py", "vendor/b.py", "tmp/c.py"}
+    assert set(bench.text("glob", pattern="*.py*").splitlines()) == names
 
 
 def test_glob_shows_a_hundred_and_counts_all(bench: Bench) -> None:
@@ -289,6 +292,39 @@ def test_ls_shows_an_ignored_folder_that_is_named(bench: Bench) -> None:
     bench.write(".gitignore", "node_modules/\n")
     bench.write("node_modules/x/index.js")
     assert bench.text("ls", path="node_modules") == "node_modules/ (1 file)\n  x/ (1 file)\n    index.js"
+
+
+def test_ls_shows_hidden_files_and_folders(bench: Bench) -> None:
+    bench.write(".editorconfig")
+    bench.write(".github/workflows/ci.yml")
+    bench.write("build/out.txt")
+    assert bench.text("ls") == (
+        "./ (3 files)\n  .editorconfig\n  .github/ (1 file)\n    workflows/ (1 file)\n      ci.yml\n"
+        "  build/ (1 file)\n    out.txt"
+    )
+    assert bench.text("ls", path=".github") == ".github/ (1 file)\n  workflows/ (1 file)\n    ci.yml"
+
+
+@pytest.mark.parametrize("place", [".hidden", "tmp", "build", "node_modules"])
+def test_the_name_of_a_folder_above_the_repository_hides_nothing(
+    bench: Bench, tmp_path: Path, place: str
+) -> None:
+    root = tmp_path / place / "tree"
+    root.mkdir(parents=True)
+    there = Bench(replace(bench.context, root=root))
+    there.write("src/a.py", "needle\n")
+    assert "a.py" in there.text("ls")
+    assert there.text("glob", pattern="*.py") == "src/a.py"
+    assert there.text("grep", pattern="needle").startswith("src/a.py\n1:needle")
+
+
+def test_paths_count_from_the_root_whatever_folder_the_shell_is_in(bench: Bench) -> None:
+    bench.write("src/a.py", "needle\n")
+    bench.context.cwd = bench.root / "src"
+    assert bench.text("grep", pattern="needle", path="src/a.py").startswith("src/a.py\n")
+    assert bench.text("glob", pattern="/src/*") == "src/a.py"
+    assert bench.text("ls", path="src") == "src/ (1 file)\n  a.py"
+    assert bench.text("view", path="src/a.py").startswith("src/a.py: 1 line")
 
 
 def test_ls_fills_the_upper_levels_first(bench: Bench) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -60,11 +62,31 @@ def test_following_the_hints_shows_every_line_once(bench: Bench) -> None:
     assert [int(line.split("|")[0]) for line in seen] == list(range(1, 301))
 
 
-def test_a_long_line_is_cut_and_said_so(bench: Bench) -> None:
-    bench.write("a.txt", "x" * 5000 + "\nend\n")
+@pytest.mark.parametrize("length", [2001, 5000, 70_000, 3_000_000])
+def test_a_long_line_is_cut_and_said_so(bench: Bench, length: int) -> None:
+    bench.write("a.txt", "x" * length + "\nend\n")
     text = bench.text("view", path="a.txt")
     assert "1|" + "x" * 2000 + "[line goes on]\n2|end\n" in text
     assert "[1 long lines were cut" in text
+
+
+@pytest.mark.parametrize("before", ["", "a"])
+def test_a_cut_is_never_within_a_character(bench: Bench, before: str) -> None:
+    bench.write("a.txt", f"{before}{'漢' * 5000}\n")
+    assert "\ufffd" not in bench.text("view", path="a.txt")
+    with bench.write("huge.log", f"{before}{'漢' * 5000}\n").open("r+b") as file:
+        file.truncate(LARGE + 1)
+    assert f"1|{before}{'漢' * 100}" in bench.text("view", path="huge.log", limit=1)
+    assert "\ufffd" not in bench.text("view", path="huge.log", limit=1)
+
+
+def test_lines_at_the_limit_are_followed_by_a_hint_only_if_there_are_more(bench: Bench) -> None:
+    bench.write("a.txt", numbered(2000))
+    assert bench.text("view", path="a.txt").endswith("2000|line 2000")
+    bench.write("a.txt", numbered(2001))
+    assert bench.text("view", path="a.txt").endswith(
+        '2000|line 2000\n[to go on: view {"path": "a.txt", "offset": 2001}]'
+    )
 
 
 def test_an_empty_file(bench: Bench) -> None:
@@ -113,6 +135,15 @@ def test_only_line_feeds_end_a_line(bench: Bench) -> None:
 def test_a_binary_file_is_refused(bench: Bench) -> None:
     bench.write("a.bin", b"\x89PNG\r\n\x1a\n\0\0")
     assert "(10 bytes) cannot be shown: it is a binary file" in bench.refusal("view", path="a.bin")
+
+
+@pytest.mark.parametrize(("place", "shown"), [(8191, False), (8192, True)])
+def test_a_file_is_binary_by_its_first_8_kib(bench: Bench, place: int, shown: bool) -> None:
+    bench.write("a.dat", b"x" * place + b"\0\n")
+    if shown:
+        assert bench.text("view", path="a.dat").startswith("a.dat: 1 line")
+    else:
+        assert "it is a binary file" in bench.refusal("view", path="a.dat")
 
 
 def test_a_folder_is_refused_with_ls(bench: Bench) -> None:
@@ -165,6 +196,24 @@ def test_a_file_name_that_is_not_utf8_is_spelled_out(bench: Bench) -> None:
     assert "caf\\xe9.txt" in bench.refusal("view", path="cafe.txt")
 
 
+def test_what_was_seen_is_recorded_with_the_hash_under_the_real_path(bench: Bench) -> None:
+    path = bench.write("src/a.txt", numbered(10))
+    (bench.root / "link").symlink_to("src")
+    bench.call("view", path="link/a.txt", offset=2, limit=3)
+    bench.call("view", path="./src/../src/a.txt", offset=8)
+    record = bench.context.records.get(path)
+    assert record is not None
+    assert record.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert record.ranges == ((2, 4), (8, 10))
+    assert not record.complete
+
+
+def test_the_same_view_again_shows_the_lines_again(bench: Bench) -> None:
+    """A note in their place could stand for lines that a compaction took out of the context."""
+    bench.write("a.txt", numbered(10))
+    assert bench.text("view", path="a.txt") == bench.text("view", path="a.txt")
+
+
 @pytest.fixture
 def huge(bench: Bench) -> Path:
     """2 GB with lines at its beginning, behind a hole without a line end, and at its very end."""
@@ -196,6 +245,28 @@ def test_a_line_of_200_mb_is_passed_in_little_memory(bench: Bench) -> None:
     tracemalloc.stop()
     assert text.endswith("1002|last")
     assert peak < 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize("line", [b"\n", b"short\n", b"x" * 200 + b"\n", b"x" * 70_000 + b"\n"])
+def test_a_line_far_down_is_found_whatever_the_length_of_lines(bench: Bench, line: bytes) -> None:
+    count = LARGE // len(line) + 2
+    with bench.write("huge.log").open("wb") as file:
+        for start in range(0, count, 100_000):
+            file.write(line * min(100_000, count - start))
+        file.write(b"last\n")
+    for offset in (2, count // 3, count - 1):
+        first, last = bench.text("view", path="huge.log", offset=offset, limit=2).splitlines()[1:3]
+        assert first[:300] == f"{offset}|{line.decode()[:-1]}"[:300]
+        assert last.startswith(f"{offset + 1}|")
+    assert bench.text("view", path="huge.log", offset=count + 1).endswith(f"\n{count + 1}|last")
+    assert f"ends before line {count + 2}" in bench.refusal("view", path="huge.log", offset=count + 2)
+
+
+def test_passing_over_a_2_gb_file_ends_when_the_call_is_cancelled(bench: Bench, huge: Path) -> None:
+    bench.context.cancelled.set()
+    began = time.monotonic()
+    bench.refusal("view", path="huge.log", offset=10**9)
+    assert time.monotonic() - began < 1
 
 
 def test_a_huge_file_is_not_recorded_as_viewed(bench: Bench, huge: Path) -> None:
