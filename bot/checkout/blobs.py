@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
 from bot.checkout.git import Git
 
 _AT_ONCE = 500
 
 
-def blobs_at(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+def blobs_at(
+    git: Git, commit: str, paths: Iterable[str], *, work_tree: Path | None = None
+) -> dict[str, bytes]:
     """What each of `paths` holds in `commit`, those left out that are no file there. Any path may be asked for,
-    also one that a stranger made up. Raises `GitError`."""
+    also one that a stranger made up. `work_tree` is for a git directory that is a file. Raises `GitError`."""
     found: dict[str, bytes] = {}
     rest = iter(paths)
     while some := list(islice(rest, _AT_ONCE)):
-        found.update(_ask(git, commit, some))
+        found.update(_ask(git, commit, some, work_tree))
     return found
 
 
-def _ask(git: Git, commit: str, paths: list[str]) -> Iterator[tuple[str, bytes]]:
+def _ask(git: Git, commit: str, paths: list[str], work_tree: Path | None) -> Iterator[tuple[str, bytes]]:
     names = [(path, f"{commit}:{path}".encode(errors="surrogateescape")) for path in paths if _is_name(path)]
-    output = git.run("cat-file", "--batch", "-z", input=b"".join(name + b"\0" for _, name in names))
+    output = git.run(
+        "cat-file", "--batch", "-z", input=b"".join(name + b"\0" for _, name in names), work_tree=work_tree
+    )
     position = 0
     for path, name in names:
         missing = name + b" missing\n"

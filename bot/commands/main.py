@@ -24,6 +24,7 @@ VERBS = {
     "publish": "bring a bundle to GitHub as a draft pull request",
     "demo": "the whole path on a sample repository: no key, no network",
     "replay": "run a recorded run again and compare the patch",
+    "restore": "bring one file back to what it was at a step of a run",
     "salvage": "make a bundle of a run that died",
     "report": "a journal as an HTML page",
     "maintain": "the maintenance tasks that are due, and their dashboard",

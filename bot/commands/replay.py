@@ -1,5 +1,7 @@
 """Run a recorded run again: the recorded model turns and results are fed to the loop, edits are made again. Exits
-with 0 when the patch is the recorded one byte for byte, with 1 and the first difference otherwise."""
+with 0 when the patch is the recorded one byte for byte, with 1 and the first difference otherwise.
+
+With --versions nothing is run: what the run made of its files is listed, with --path what each version changed."""
 
 from __future__ import annotations
 
@@ -10,8 +12,10 @@ from pathlib import Path
 from bot.commands.options import SANDBOXES
 from bot.contracts.errors import ExitCode, UsageError
 from bot.run.replay import Replay, replay
+from bot.run.restore import told
 
-EXAMPLE = "slash-agent replay bundle/journal.jsonl --repo ."
+EXAMPLE = """slash-agent replay bundle/journal.jsonl --repo .
+         slash-agent replay bundle/journal.jsonl --versions --path src/app.py"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rerun", action="store_true", help="run commands again instead of their recorded results"
     )
+    parser.add_argument("--versions", action="store_true", help="list the versions of every file instead")
+    parser.add_argument("--path", default="", metavar="P", help="with --versions: this file, with its diffs")
     parser.add_argument("--sandbox", choices=SANDBOXES, default="auto", help="default: auto")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
+    if arguments.versions:
+        for line in told(arguments.journal, arguments.repo, arguments.path):
+            print(line)
+        return ExitCode.DONE
     asked = Replay(arguments.journal, arguments.repo, arguments.sandbox, arguments.rerun)
     replayed = replay(asked, os.environ)
     if arguments.patch is not None:

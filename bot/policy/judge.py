@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from bot.policy.globs import normalise
 from bot.policy.matching import covers_path, covers_shell
+from bot.policy.patches import patched_paths
 from bot.policy.rule import PATCH_TOOL, SHELL_TOOL, WRITING_TOOLS, CommandRule, OpaqueRule, PathRule, Rule
 from bot.policy.schema import Effect
 from bot.policy.shell import ShellCommand, parse_shell
 
-_HEADER = re.compile(r"^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*\S)", re.MULTILINE)
 _SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
 
 AnyRule = TypeVar("AnyRule", bound=Rule)
@@ -29,12 +28,6 @@ def call(
         judged = [_path(rules, tool, path, root) for path in patched_paths(arguments.get("patch"))]
         return max(filter(None, judged), key=lambda one: one[0].effect.rank, default=None)
     return _path(rules, tool, arguments.get("path", "."), root)
-
-
-def patched_paths(patch: object) -> list[str]:
-    """The paths that a patch names. Only headers stand in the first column: every line of a body has a prefix. What
-    hides from this is asked about by the tool itself, file by file, before anything is written."""
-    return _HEADER.findall(patch) if isinstance(patch, str) else []
 
 
 def forbids_writing(rules: Iterable[Rule], path: str) -> PathRule | None:

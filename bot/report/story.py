@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bot.agent.journal import JournalFile
+from bot.agent.versions import Version, changed_files, versions
 from bot.contracts.journal import (
     CallOpened,
     CallStarted,
@@ -68,8 +69,10 @@ class Call:
 
     @property
     def diff(self) -> str:
-        value = self.result.metadata.get("diff") if self.result is not None else None
-        return value if isinstance(value, str) else ""
+        """What the call changed; nothing where it failed."""
+        if self.result is None:
+            return ""
+        return "".join(str(file.get("diff", "")) for file in changed_files(self.result.metadata))
 
     @property
     def exit_code(self) -> int | None:
@@ -113,12 +116,13 @@ class CheckRow:
 
 @dataclass(slots=True)
 class FileRow:
-    """A file that edits or commands touched, with the tools that did."""
+    """A file that edits or commands touched, with the tools that did, and what it was from step to step."""
 
     path: str
     tools: list[str] = field(default_factory=list)
     additions: int = 0
     removals: int = 0
+    versions: Sequence[Version] = ()
 
 
 @dataclass(slots=True)
@@ -143,6 +147,9 @@ def tell(journal: JournalFile) -> Story:
     for line in journal.lines:
         teller.hear(line.record, line.at)
     teller.finish()
+    for path, found in versions(journal).items():
+        if path in teller.story.files:
+            teller.story.files[path].versions = found
     return teller.story
 
 
@@ -250,10 +257,11 @@ class _Teller:
         call.result = record
         if self._current is call:
             self._current = None
-        path = record.metadata.get("path")
-        if call.diff and isinstance(path, str) and not record.is_error:
-            added, removed = _counts(call.diff)
-            self._touched(path, record.name, added, removed)
+        if record.is_error:
+            return
+        for file in changed_files(record.metadata):
+            added, removed = _counts(str(file.get("diff", "")))
+            self._touched(file["path"], record.name, added, removed)
 
     def _changed(self, record: FilesChanged, at: float) -> None:
         turn = self._turn(record.turn, at)

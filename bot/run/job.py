@@ -345,6 +345,8 @@ class _Run:
             mount=self._root(),
             environment=self.job.environment,
             ask=self.gatekeeper.answer if name.startswith("agent") else _no_questions,
+            # One for all of the agent's workshops: a file's versions go on being counted where the last one ended.
+            history=self.job.folder.root / "versions" if name.startswith("agent") else None,
             bring=tuple(read_only),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from bot.agent.loop import TurnInfo
 from bot.contracts.messages import ToolCall
+from bot.policy.patches import patched_paths
 
 _WIDTH = 100
 _SUBJECTS = ("command", "pattern", "path", "title")
@@ -49,6 +50,8 @@ def _subject(call: ToolCall) -> str:
         return ""
     if not isinstance(arguments, dict):
         return ""
+    if paths := patched_paths(arguments.get("patch")):
+        return ", ".join(paths)
     named = (arguments.get(name) for name in _SUBJECTS)
     return next((" ".join(value.split()) for value in named if isinstance(value, str)), "")
 

@@ -14,6 +14,7 @@ from bot.contracts.outcome import Denial
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.policy.decide import Decision, decide
+from bot.policy.patches import patched_paths
 from bot.policy.schema import Effect, Policy
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
 from bot.run.profiles import SHELL_TOOLS, WRITING, Profile
@@ -47,7 +48,8 @@ class Gatekeeper:
         decision = self._decide(tool, arguments)
         if decision.allowed:
             return Permission(allow=True, rule=decision.rule)
-        subject = str(arguments.get("command") or arguments.get("path") or "")
+        patched = ", ".join(patched_paths(arguments.get("patch")))
+        subject = str(arguments.get("command") or arguments.get("path") or patched)
         return Permission(allow=False, rule=decision.rule, reason=self._denied(tool, subject, decision))
 
     def answer(self, question: Question) -> Answer:

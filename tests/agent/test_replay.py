@@ -9,6 +9,7 @@ import pytest
 
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.replay import (
+    RecordedCall,
     ReplayError,
     Tape,
     edit_difference,
@@ -151,3 +152,22 @@ def test_the_first_difference_of_two_runs_is_named(
     difference = first_difference(recorded, journal(tmp_path, *again))
     assert said in difference
     assert bool(difference) == bool(said)
+
+
+def test_of_a_patch_each_file_is_compared() -> None:
+    def patched(**second: str) -> ToolOutcome:
+        files = [EDITED, {"path": "b.py", "before_hash": None, "after_hash": "3"} | second]
+        return ToolOutcome("done", metadata={"files": files})
+
+    result = Result(1, "c2", "patch", "done", metadata=patched().metadata)
+    recorded = RecordedCall(1, ToolCall("c2", "patch", "{}"), result)
+    assert edit_difference(recorded, patched()) == ""
+    assert edit_difference(recorded, patched(after_hash="4")) == (
+        "turn 1, patch (c2): after_hash of b.py was 3 and is 4."
+    )
+    assert edit_difference(recorded, patched(moved_from="a")) == (
+        "turn 1, patch (c2): moved_from of b.py was None and is a."
+    )
+    assert "it changed ['a.py', 'b.py'] and changes ['a.py', 'c.py']" in edit_difference(
+        recorded, patched(path="c.py")
+    )

@@ -1,0 +1,174 @@
+"""The versions of a run's files, from its journal: how they are numbered, and what their bytes are worked out from."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.agent.journal import Journal, JournalFile, read_journal
+from bot.agent.unified import apply, patched
+from bot.agent.versions import OUTSIDE, changed_files, content, versions
+from bot.contracts.errors import UsageError
+from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result
+from bot.contracts.messages import ToolCall
+from bot.workshop.host.diff import compare
+from tests.support.sessions import header
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def change(path: str, before: str | None, after: str | None, **more: Any) -> dict[str, Any]:
+    """An edit's metadata, as the tool host makes it."""
+    diff = compare(before or "", after or "", path, created=before is None, deleted=after is None)
+    return {
+        "path": path, "diff": diff.text, "additions": diff.additions, "removals": diff.removals,
+        "before_hash": None if before is None else sha256(before.encode()),
+        "after_hash": None if after is None else sha256(after.encode()),
+    } | more  # fmt: skip
+
+
+def found(path: str, before: bytes | None, after: bytes | None, **more: Any) -> FileVersion:
+    hashes = [None if data is None else sha256(data) for data in (before, after)]
+    return FileVersion(path, hashes[0], hashes[1], content=after, **more)
+
+
+def journal(folder: Path, *records: Record, secret: str = "\0") -> JournalFile:
+    path = folder / "journal.jsonl"
+    with Journal(path, lambda text: text.replace(secret, "*")) as writer:
+        writer.write(header())
+        for record in records:
+            writer.write(record)
+    return read_journal(path)
+
+
+def edit(turn: int, *files: dict[str, Any], tool: str = "edit") -> Result:
+    metadata = files[0] if len(files) == 1 else {"files": list(files)}
+    return Result(turn, f"c{turn}", tool, "done", metadata=metadata)
+
+
+def bash(turn: int, *files: FileVersion) -> tuple[Record, ...]:
+    return (
+        Response(turn, (ToolCall("b", "bash", "{}"),), "tool_use", ""),
+        FilesChanged(turn, files, "b"),
+    )
+
+
+BASE = {"a.txt": b"one\ntwo\n"}
+
+
+def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path) -> None:
+    history = versions(
+        journal(
+            tmp_path,
+            edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n")),
+            *bash(2, found("a.txt", b"1\ntwo\n", b"1\n2\n"), found("new.txt", None, b"n\n")),
+            edit(3, change("a.txt", "1\n2\n", "1\n2\n3\n"), change("new.txt", "n\n", None), tool="patch"),
+        )
+    )
+    told = [(v.number, v.by, v.turn, v.what) for v in history["a.txt"]]
+    assert told == [
+        (0, "base", 0, "as it was"), (1, "edit", 1, "+1 -1"), (2, "bash", 2, "changed"), (3, "patch", 3, "+1 -0"),
+    ]  # fmt: skip
+    assert [v.what for v in history["new.txt"]] == ["as it was", "changed", "deleted"]
+    data = [content(history, v, BASE.get) for v in history["a.txt"]]
+    assert data == [b"one\ntwo\n", b"1\ntwo\n", b"1\n2\n", b"1\n2\n3\n"]
+    assert [content(history, v, BASE.get) for v in history["new.txt"]] == [None, b"n\n", None]
+
+
+def test_a_file_that_is_created_was_absent_before(tmp_path: Path) -> None:
+    history = versions(journal(tmp_path, edit(1, change("a.txt", None, "one\n"))))
+    assert [v.what for v in history["a.txt"]] == ["absent", "+1 -0"]
+    # Even where the base has one: a command may have removed it before.
+    assert [content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
+
+
+def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path) -> None:
+    moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
+    gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")
+    history = versions(journal(tmp_path, edit(1, moved, gone, tool="patch")))
+    assert content(history, history["b.txt"][1], BASE.get) == b"1\ntwo\n"
+    assert [content(history, v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
+
+
+def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path) -> None:
+    history = versions(
+        journal(
+            tmp_path,
+            edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n")),
+            edit(2, change("a.txt", "other\n", "another\n")),
+        )
+    )
+    assert [v.by for v in history["a.txt"]] == ["base", "edit", OUTSIDE, "edit"]
+    with pytest.raises(UsageError, match=r"Version 2 of a.txt was made by nothing that the journal holds"):
+        content(history, history["a.txt"][2], BASE.get)
+
+
+def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
+    masked = journal(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")), secret="hunter2")
+    history = versions(masked)
+    with pytest.raises(UsageError, match=r"Version 1 of a.txt cannot be worked out: its diff was masked"):
+        content(history, history["a.txt"][1], BASE.get)
+
+
+def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -> None:
+    large = FileVersion("a.txt", sha256(BASE["a.txt"]), sha256(b"x"), oversize=True)
+    link = FileVersion("l", None, sha256(b"target"), link="target")
+    history = versions(journal(tmp_path, *bash(1, large, link)))
+    with pytest.raises(UsageError, match="too large to record"):
+        content(history, history["a.txt"][1], BASE.get)
+    with pytest.raises(UsageError, match="is a link to target"):
+        content(history, history["l"][1], BASE.get)
+
+
+def test_the_base_of_another_repository_is_not_taken(tmp_path: Path) -> None:
+    history = versions(journal(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n"))))
+    with pytest.raises(UsageError, match="is of another repository"):
+        content(history, history["a.txt"][0], lambda path: b"something else\n")
+
+
+def test_what_the_last_run_left_is_the_first_version(tmp_path: Path) -> None:
+    history = versions(journal(tmp_path, FilesChanged(0, (found("a.txt", BASE["a.txt"], b"1\n"),))))
+    assert [(v.by, v.number) for v in history["a.txt"]] == [("base", 0), ("the run before", 1)]
+
+
+def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path) -> None:
+    edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
+    history = versions(journal(tmp_path, *edits))
+    assert content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
+
+
+@pytest.mark.parametrize(
+    "metadata", [{}, {"files": 1}, {"files": [1, {"path": 2}]}, {"path": "a", "additions": 0}]
+)
+def test_metadata_that_names_no_change_has_none(metadata: dict[str, Any]) -> None:
+    assert changed_files(metadata) == ()
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "", "-- a/x", "++ b", "@@ -1,1 +1,1 @@", "\r", "ü"]), max_size=8)
+
+
+@given(
+    TEXTS, TEXTS, st.booleans(), st.booleans(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+)
+def test_any_diff_of_the_tool_host_is_applied_again(
+    old: list[str], new: list[str], old_ends: bool, new_ends: bool, codec: str
+) -> None:
+    before, after = "\n".join(old) + "\n" * old_ends, "\n".join(new) + "\n" * new_ends
+    diff = compare(before, after, "a.txt").text
+    assert apply(before, diff) == after
+    assert patched(before.encode(codec), diff, sha256(after.encode(codec))) == after.encode(codec)
+
+
+@pytest.mark.parametrize("cut", range(5, 60, 5))
+def test_a_diff_that_was_cut_is_never_taken_for_a_whole_one(cut: int) -> None:
+    before, after = "one\ntwo\nthree\n", "1\ntwo\n3\nfour\n"
+    whole = compare(before, after, "a.txt")
+    assert cut < len(whole.text)
+    assert patched(before.encode(), whole.cut(cut).text, sha256(after.encode())) is None
