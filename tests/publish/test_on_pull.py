@@ -9,6 +9,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
+from bot.contracts.request import Actor, Tier
 from bot.publish.bundle import Bundle
 from tests.publish.conftest import FIXED, REPO, World
 
@@ -212,6 +213,47 @@ def test_a_later_run_on_the_issue_leaves_the_added_commit_alone(world: World) ->
     assert later.pr_number != number
     assert added.commit in world.branches().values()
     assert f"There are later commits on #{number}" in world.pulls()[0]["body"]
+
+
+def test_on_our_own_pull_request_a_persons_commits_stay_beneath_ours(world: World) -> None:
+    number = own(world)
+    [branch] = set(world.branches()) - {"main"}
+    theirs = world.forge.commit(REPO, {"notes.md": "ann's\n"}, branch=branch, author="ann")
+    published = world.publish(bundle_on(world, number))
+    assert parent(world, published.commit) == theirs
+    assert world.branches()[branch] == published.commit
+
+
+def test_our_own_head_that_moved_on_is_not_replaced(world: World) -> None:
+    number = own(world)
+    [branch] = set(world.branches()) - {"main"}
+    bundle = bundle_on(world, number)
+    theirs = world.forge.commit(REPO, {"notes.md": "ann's\n"}, branch=branch, author="ann")
+    published = world.publish(bundle)
+    assert world.branches()[branch] == theirs
+    assert published.created
+    assert world.pulls()[0]["base"]["ref"] == branch
+
+
+def test_a_tasks_refresh_takes_no_commit_away_that_was_asked_for_since(world: World) -> None:
+    """It is the bot's own, and somebody's wish all the same."""
+    task = ".github/agent/greeting.md"
+    base = world.forge.commit(REPO, {task: "---\npaths: [README.md, invoice.py]\n---\nGreet.\n"})
+    world.base_sha = base
+
+    def refreshed(text: str) -> Bundle:
+        request = replace(
+            world.outcome().request, actor=Actor("schedule", 0, Tier.SCHEDULE), thread=None, trigger=None,
+            task="greeting",
+        )  # fmt: skip
+        return world.bundle({"README.md": text}, request=request)
+
+    number = world.publish(refreshed("Bye\n")).pr_number
+    added = world.publish(bundle_on(world, number))
+    world.base_sha = base
+    with pytest.raises(PublishError, match=f"#{number}"):
+        world.publish(refreshed("Hello again\n"))
+    assert world.branches()["agent/task-greeting"] == added.commit
 
 
 def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World) -> None:
