@@ -10,7 +10,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from bot.commands.options import SANDBOXES, usd
+from bot.commands.options import add_local_run
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode
 from bot.contracts.wording import count_of
@@ -22,20 +22,8 @@ EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make pa
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("instruction", help="what to do, in your own words")
-    parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)"
-    )
-    parser.add_argument(
-        "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
-    )
-    parser.add_argument("--budget", type=usd, metavar="USD", help="most the model may cost")
-    parser.add_argument(
-        "--sandbox", choices=SANDBOXES, default="auto", help="default: auto; off is for what you trust"
-    )
+    add_local_run(parser)
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where the bundle goes (default: into the run's own folder)"
-    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 

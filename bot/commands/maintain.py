@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
+from bot.commands.options import add_text
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 
@@ -40,12 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="OWNER/NAME,...",
         help="default: the one that Actions runs in",
     )
-    parser.add_argument(
-        "--task",
-        default=given("SLASH_AGENT_TASK", ""),
-        metavar="NAME,...",
+    add_text(
+        parser, "--task", "SLASH_AGENT_TASK", metavar="NAME,...",
         help="start these by hand, whatever the schedule says",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--since",
         type=_time,

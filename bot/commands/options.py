@@ -1,11 +1,45 @@
-"""Values of options that more than one verb takes. Defaults from the environment are read the same way."""
+"""Options that more than one verb takes, and their values. Defaults from the environment are read the same way."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
+from pathlib import Path
 
 SANDBOXES = ("auto", "strict", "off")
+_OUT = "where the bundle goes (default: into the run's own folder)"
+
+
+def add_local_run(parser: argparse.ArgumentParser) -> None:
+    """What a run on a checkout of one's own is given."""
+    parser.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)"
+    )
+    parser.add_argument(
+        "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
+    )
+    parser.add_argument("--budget", type=usd, metavar="USD", help="most the model may cost")
+    parser.add_argument(
+        "--sandbox", choices=SANDBOXES, default="auto", help="default: auto; off is for what you trust"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help=_OUT)
+
+
+def add_text(parser: argparse.ArgumentParser, option: str, variable: str, *, metavar: str, help: str) -> None:
+    """A text that the action's step gives in its environment."""
+    parser.add_argument(option, default=os.environ.get(variable, ""), metavar=metavar, help=help)
+
+
+def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = _OUT) -> None:
+    """The folder of the bundle, which the action's step names."""
+    named = os.environ.get("SLASH_AGENT_BUNDLE") or None
+    parser.add_argument(option, type=Path, default=named, metavar="DIR", help=help)
+
+
+def add_dry_run(parser: argparse.ArgumentParser, help: str) -> None:
+    wanted = os.environ.get("SLASH_AGENT_DRY_RUN") == "true"
+    parser.add_argument("--dry-run", action="store_true", default=wanted, help=help)
 
 
 def usd(text: str) -> float:

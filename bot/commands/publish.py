@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from bot.commands.options import add_bundle, add_dry_run
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.wording import count_of
@@ -23,20 +24,8 @@ EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    given = os.environ.get
-    parser.add_argument(
-        "--bundle",
-        type=Path,
-        default=given("SLASH_AGENT_BUNDLE") or None,
-        metavar="DIR",
-        help="the folder that `run` or `salvage` left",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        default=given("SLASH_AGENT_DRY_RUN") == "true",
-        help="print every write instead of making it",
-    )
+    add_bundle(parser, "--bundle", "the folder that `run` or `salvage` left")
+    add_dry_run(parser, "print every write instead of making it")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

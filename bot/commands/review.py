@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bot import __version__
-from bot.commands.options import SANDBOXES, usd
+from bot.commands.options import add_local_run
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.pulls import Side
@@ -26,24 +26,12 @@ EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("instruction", nargs="?", default="", help="what to look at (default: everything)")
-    parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)"
-    )
+    add_local_run(parser)
     parser.add_argument(
         "--base", default="", metavar="REF", help="what HEAD left (default: the remote's default branch)"
     )
     parser.add_argument(
         "--since", default="", metavar="REF", help="look only at what is new since this commit"
-    )
-    parser.add_argument(
-        "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
-    )
-    parser.add_argument("--budget", type=usd, metavar="USD", help="most the model may cost")
-    parser.add_argument(
-        "--sandbox", choices=SANDBOXES, default="auto", help="default: auto; off is for what you trust"
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where the bundle goes (default: into the run's own folder)"
     )
     parser.add_argument("--json", action="store_true", help="print outcome and review as JSON")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0 too")

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from bot.commands.options import SANDBOXES, sandbox, usd
+from bot.commands.options import SANDBOXES, add_bundle, add_dry_run, add_text, sandbox, usd
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
@@ -27,19 +27,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--event", type=Path, default=given("GITHUB_EVENT_PATH"), metavar="FILE", help="the event's payload"
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=given("SLASH_AGENT_BUNDLE") or None,
-        metavar="DIR",
-        help="where the bundle goes (default: into the run's own folder)",
-    )
-    parser.add_argument(
-        "--model",
-        default=given("SLASH_AGENT_MODEL", ""),
-        metavar="PROVIDER/NAME",
+    add_bundle(parser, "--out")
+    add_text(
+        parser, "--model", "SLASH_AGENT_MODEL", metavar="PROVIDER/NAME",
         help="default: the policy's, else by the key that is set",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--budget",
         type=usd,
@@ -54,24 +46,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="|".join(SANDBOXES),
         help="off is for your own machine; in Actions it is refused",
     )
-    parser.add_argument(
-        "--instruction",
-        default=given("SLASH_AGENT_INSTRUCTION", ""),
-        metavar="TEXT",
+    add_text(
+        parser, "--instruction", "SLASH_AGENT_INSTRUCTION", metavar="TEXT",
         help="what to do where the event says nothing: a schedule, a dispatch",
-    )
-    parser.add_argument(
-        "--task",
-        default=given("SLASH_AGENT_TASK", ""),
-        metavar="NAME",
+    )  # fmt: skip
+    add_text(
+        parser, "--task", "SLASH_AGENT_TASK", metavar="NAME",
         help="the maintenance task of .github/agent/ that a schedule is for",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        default=given("SLASH_AGENT_DRY_RUN") == "true",
-        help="print every write to GitHub instead of making it, the pull request's included",
-    )
+    )  # fmt: skip
+    add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from bot.commands.options import add_bundle
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
@@ -25,13 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do nothing where there is no run, or where its bundle is there already",
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=os.environ.get("SLASH_AGENT_BUNDLE") or None,
-        metavar="DIR",
-        help="where the bundle goes (default: into the run's folder)",
-    )
+    add_bundle(parser, "--out")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

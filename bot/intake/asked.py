@@ -5,7 +5,7 @@ Nothing is asked of GitHub here, so that the many events that ask for nothing co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bot.contracts.pulls import ReviewThread
@@ -124,18 +124,8 @@ def _in_comment(event: CommentEvent) -> Asked | Ignored:
     command = _command_in(event.body, "comment")
     if isinstance(command, Ignored):
         return command
-    return Asked(
-        repository=event.repository,
-        trigger=Trigger(event.name, event.id, event.url, event.asked_at),
-        cause=Cause.COMMAND,
-        asker=event.author,
-        sender=event.sender,
-        command=command,
-        subject=event.subject,
-        number=event.subject.number,
-        head_sha=_head_of(event.subject),
-        anchor=event.anchor,
-    )
+    trigger = Trigger(event.name, event.id, event.url, event.asked_at)
+    return _of_thread(event, trigger, event.author, command, anchor=event.anchor)
 
 
 def _in_review(event: ReviewEvent) -> Asked | Ignored:
@@ -146,17 +136,8 @@ def _in_review(event: ReviewEvent) -> Asked | Ignored:
     command = _command_in(event.body, "review")
     if isinstance(command, Ignored):
         return command
-    return Asked(
-        repository=event.repository,
-        trigger=Trigger(event.name, 0, event.url, event.submitted_at),
-        cause=Cause.COMMAND,
-        asker=event.author,
-        sender=event.sender,
-        command=command,
-        subject=event.subject,
-        number=event.subject.number,
-        head_sha=_head_of(event.subject),
-    )
+    trigger = Trigger(event.name, 0, event.url, event.submitted_at)
+    return _of_thread(event, trigger, event.author, command)
 
 
 def _on_thread(event: ThreadEvent) -> Asked | Ignored:
@@ -179,66 +160,56 @@ def _in_opened(event: ThreadEvent) -> Asked | Ignored:
     command = _command_in(event.subject.body, "issue")
     if isinstance(command, Ignored):
         return command
-    return Asked(
-        repository=event.repository,
-        trigger=Trigger(event.name, 0, event.subject.url, event.created_at),
-        cause=Cause.COMMAND,
-        asker=event.subject.author,
-        sender=event.sender,
-        command=command,
-        subject=event.subject,
-        number=event.subject.number,
-    )
+    trigger = Trigger(event.name, 0, event.subject.url, event.created_at)
+    return _of_thread(event, trigger, event.subject.author, command)
 
 
 def _set_off(event: ThreadEvent, cause: Cause, detail: str) -> Asked:
     """The payload has no time for what was done; the thread's last change before it is what it had seen."""
+    trigger = Trigger(event.name, 0, event.subject.url, event.subject.updated_at)
+    return _of_thread(event, trigger, event.sender, cause=cause, detail=detail)
+
+
+def _of_thread(
+    event: CommentEvent | ReviewEvent | ThreadEvent,
+    trigger: Trigger,
+    asker: Account | None,
+    command: Command | None = None,
+    *,
+    cause: Cause = Cause.COMMAND,
+    detail: str = "",
+    anchor: ReviewThread | None = None,
+) -> Asked:
+    """What was asked in or about the thread that the payload holds."""
+    subject = event.subject
     return Asked(
-        repository=event.repository,
-        trigger=Trigger(event.name, 0, event.subject.url, event.subject.updated_at),
-        cause=cause,
-        asker=event.sender,
-        sender=event.sender,
-        detail=detail,
-        subject=event.subject,
-        number=event.subject.number,
-        head_sha=_head_of(event.subject),
-    )
+        event.repository, trigger, cause, asker, event.sender, command, detail, subject, subject.number,
+        subject.head.sha if subject.head else "", anchor=anchor,
+    )  # fmt: skip
 
 
 def _dispatched(event: DispatchEvent, given: Given) -> Asked | Ignored:
     instruction, task = event.instruction or given.instruction, event.task or given.task
-    command = _command_of(instruction, task)
-    if command is None:
-        return Ignored(f"Nothing to do: the `{event.name}` has neither an `instruction` nor a `task`.")
-    return Asked(
-        repository=_worked_on(event.repository, given),
-        trigger=Trigger(event.name, 0, given.url, given.now),
-        cause=Cause.COMMAND,
-        asker=event.sender,
-        sender=event.sender,
-        command=command,
-        number=event.number,
-        task=task,
-    )
+    asked = _of_workflow(event, given, instruction, task)
+    if isinstance(asked, Ignored):
+        return asked
+    return replace(asked, asker=event.sender, sender=event.sender, number=event.number)
 
 
 def _scheduled(event: ScheduleEvent, given: Given) -> Asked | Ignored:
-    command = _command_of(given.instruction, given.task)
+    asked = _of_workflow(event, given, given.instruction, given.task)
+    return asked if isinstance(asked, Ignored) else replace(asked, tier=Tier.SCHEDULE)
+
+
+def _of_workflow(
+    event: DispatchEvent | ScheduleEvent, given: Given, instruction: str, task: str
+) -> Asked | Ignored:
+    """What a workflow asks for in its own words; by nobody, until somebody is named."""
+    command = _command_of(instruction, task)
     if command is None:
-        return Ignored(
-            "Nothing to do: the workflow gives the schedule neither an `instruction` nor a `task`."
-        )
-    return Asked(
-        repository=_worked_on(event.repository, given),
-        trigger=Trigger(event.name, 0, given.url, given.now),
-        cause=Cause.COMMAND,
-        asker=None,
-        sender=None,
-        command=command,
-        task=given.task,
-        tier=Tier.SCHEDULE,
-    )
+        return Ignored(f"Nothing to do: the `{event.name}` has neither an `instruction` nor a `task`.")
+    trigger = Trigger(event.name, 0, given.url, given.now)
+    return Asked(_worked_on(event.repository, given), trigger, Cause.COMMAND, None, None, command, task=task)
 
 
 def _worked_on(own: RepositoryData | None, given: Given) -> RepositoryData:
@@ -309,10 +280,6 @@ def _is_own_pull(event: ThreadEvent) -> bool:
         and head.repository.lower() == event.repository.name.lower()
         and head.ref.startswith(OWN_BRANCHES)
     )
-
-
-def _head_of(subject: Subject) -> str:
-    return subject.head.sha if subject.head else ""
 
 
 def _word(text: str) -> str:

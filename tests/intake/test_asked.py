@@ -246,7 +246,7 @@ def test_a_schedule_has_its_own_tier_and_nobody_who_asked(tmp_path: Path) -> Non
 
 def test_a_schedule_without_words_is_ignored(tmp_path: Path) -> None:
     assert _ignored(tmp_path, "schedule", {"schedule": "0 4 * * *"}) == (
-        "Nothing to do: the workflow gives the schedule neither an `instruction` nor a `task`."
+        "Nothing to do: the `schedule` has neither an `instruction` nor a `task`."
     )
 
 
