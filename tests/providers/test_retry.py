@@ -46,6 +46,43 @@ def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | No
     assert asked_wait(headers, NOW) == seconds
 
 
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0s"}, 360.0),
+        (
+            {
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "6m0s",
+                "x-ratelimit-remaining-tokens": "100",
+            },
+            1.0,
+        ),
+        ({"x-ratelimit-reset": "1795262430"}, 30.0),
+        ({"x-ratelimit-reset": "1795262430000"}, 30.0),
+        ({"x-ratelimit-reset": "12.5"}, 12.5),
+        ({"anthropic-ratelimit-tokens-reset": "2026-11-21T12:00:30Z"}, 30.0),
+        ({"x-ratelimit-reset": "2026-11-21T11:00:00Z"}, 0.0),
+        ({"x-ratelimit-reset-tokens": "1h2m3.5s"}, 3723.5),
+        ({"x-ratelimit-reset-tokens": "250ms"}, 0.25),
+        ({"x-ratelimit-reset-tokens": "soon"}, None),
+        ({"x-ratelimit-reset-tokens": "1s", "retry-after": "9"}, 9.0),
+        ({"x-ratelimit-remaining": "0"}, None),
+    ],
+)
+def test_the_wait_until_a_limit_begins_anew(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers, NOW, is_rate_limit=True) == seconds
+    expected = seconds if "retry-after" in headers else None
+    assert asked_wait(headers, NOW) == expected, "only a rate limit is about these"
+
+
+@given(st.text(max_size=20))
+def test_any_reset_is_read_or_passed_over(value: str) -> None:
+    seconds = asked_wait({"x-ratelimit-reset": value}, NOW, is_rate_limit=True)
+    assert seconds is None or seconds >= 0
+
+
 @given(st.text(max_size=20))
 def test_any_header_value_is_read_or_passed_over(value: str) -> None:
     seconds = asked_wait({"retry-after": value}, NOW)
@@ -71,6 +108,14 @@ def test_a_wish_over_the_cap_ends_it_and_names_the_number() -> None:
     end = next_wait(Failure("x", 429, True, 3600.0), 1, DEFAULT_POLICY, lambda: 0.5)
     assert isinstance(end, GiveUp)
     assert "3600 s" in end.reason
+
+
+def test_no_wait_goes_past_the_deadline() -> None:
+    failure = Failure("x", 429, True, 17.0)
+    assert next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, left=17.0) == 17.0
+    end = next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, left=16.0)
+    assert isinstance(end, GiveUp)
+    assert "1800 s" in end.reason
 
 
 def test_the_last_attempt_is_the_last() -> None:

@@ -1,0 +1,194 @@
+"""What all adapters share beyond one request: pauses, one deadline, silent overflow, what usage is kept."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Complete, Failed, Retrying
+from bot.contracts.messages import Finish, Text, Usage
+from bot.providers.connect import connect
+from bot.providers.retry import Policy
+from bot.providers.streaming import StreamingProvider
+from tests.support.model_script import Hangup, Raw, Say, Status, Think, Tokens, Turn
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import (
+    AT_ONCE,
+    MODELS,
+    ask,
+    bare,
+    check_grammar,
+    completed,
+    failed,
+    run,
+    user,
+)
+
+MESSAGES, CHAT, _ = MODELS
+
+
+def test_a_paused_turn_is_sent_back_and_goes_on_as_one_answer() -> None:
+    half = Turn(
+        (
+            Think("hm", "sig"),
+            Say("One, "),
+        ),
+        stop="pause_turn",
+        tokens=Tokens(10, 5),
+    )
+    events, requests = run(MESSAGES, [half, Turn((Say("two."),), tokens=Tokens(20, 7))], ask(user("count")))
+    check_grammar(events)
+    end = completed(events)
+    assert (end.message.text, end.finish) == ("One, two.", Finish.END_TURN)
+    assert end.usage == Usage(30, output=12)
+    sent = json.loads(requests[1].body)["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant"]
+    assert sent[1]["content"] == [
+        {"type": "thinking", "thinking": "hm", "signature": "sig"},
+        {"type": "text", "text": "One,"},
+    ]
+
+
+def test_a_turn_that_pauses_for_ever_ends() -> None:
+    events, requests = run(MESSAGES, lambda _: Turn((Say("."),), stop="pause_turn"))
+    assert (completed(events).raw_reason, len(requests)) == ("pause_turn", 9)
+
+
+def test_a_failure_after_a_pause_keeps_what_came_before_it_and_is_not_tried_again() -> None:
+    half = Turn((Say("One, "),), stop="pause_turn", tokens=Tokens(10, 5))
+    events, requests = run(MESSAGES, [half, Status(500), Say("never")])
+    check_grammar(events)
+    end = failed(events)
+    assert end.partial is not None
+    assert bare(end.partial) == (Text("One, "),)
+    assert (end.usage, len(requests)) == (Usage(10, output=5), 2)
+
+
+def body(*frames: dict[str, Any]) -> Raw:
+    return Raw(b"".join(b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in frames))
+
+
+def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
+    usage = {
+        "input_tokens": 10,
+        "cache_read_input_tokens": 900,
+        "cache_creation_input_tokens": 7,
+        "output_tokens": 1,
+    }
+    stop = {"stop_reason": "end_turn"}
+    start = {"type": "message_start", "message": {"usage": usage}}
+    for last, output in (
+        ({"output_tokens": 20}, 20),
+        ({"output_tokens": 20, "input_tokens": None, "cache_read_input_tokens": None}, 20),
+        ({}, 1),
+        (None, 1),
+    ):
+        delta = {"type": "message_delta", "delta": stop, "usage": last}
+        events, _ = run(MESSAGES, [body(start, delta)])
+        assert completed(events).usage == Usage(10, 900, 7, output)
+    zero = {
+        "type": "message_delta",
+        "delta": stop,
+        "usage": {"output_tokens": 20, "cache_read_input_tokens": 0},
+    }
+    assert completed(run(MESSAGES, [body(start, zero)])[0]).usage == Usage(10, 0, 7, 20)
+
+
+def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
+    details = {"cached_tokens": 900, "cache_write_tokens": 50}
+    whole = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 20,
+        "prompt_tokens_details": details,
+        "completion_tokens_details": {"reasoning_tokens": 15},
+    }
+    choice = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    for last in (
+        {"choices": [], "usage": {"prompt_tokens": None}},
+        {"choices": [], "usage": None},
+        {"choices": []},
+    ):
+        events, _ = run(CHAT, [body({**choice, "usage": whole}, last)])
+        assert completed(events).usage == Usage(50, 900, 50, 20, 15)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> None:
+    ticks = itertools.count(0, 10)
+    with ModelServer([Turn((Say("x" * 500),), pieces=2)]) as server:
+        opened = connect(model, server.environment())
+        assert isinstance(opened, StreamingProvider)
+        provider = StreamingProvider(opened._wire, Policy(deadline=300), clock=lambda: float(next(ticks)))
+        events = list(provider.stream(ask(), CancelToken()))
+        provider.close()
+    check_grammar(events)
+    end = failed(events)
+    assert "still answering after 300 s" in end.message
+    assert end.partial is not None
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> None:
+    ticks = itertools.count(0, 200)
+    with ModelServer(lambda _: Status(500)) as server:
+        opened = connect(model, server.environment())
+        assert isinstance(opened, StreamingProvider)
+        policy = Policy(attempts=50, base=0.0, deadline=1000)
+        provider = StreamingProvider(opened._wire, policy, clock=lambda: float(next(ticks)))
+        events = list(provider.stream(ask(), CancelToken()))
+        provider.close()
+    assert "1000 s, the limit of one request" in failed(events).message
+    assert 2 <= len(events) < 10
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_empty_answer_to_more_than_the_window_is_an_overflow(model: str) -> None:
+    events, _ = run(model, [Turn((), tokens=Tokens(2_000_000, 0))])
+    end = events[-1]
+    assert isinstance(end, Failed)
+    assert end.overflow
+    assert "2000000 tokens" in end.message
+    assert isinstance(run(model, [Turn((Say("Hi"),), tokens=Tokens(2_000_000, 5))])[0][-1], Complete)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_refusal_without_a_word_is_an_overflow_only_of_a_long_conversation(model: str) -> None:
+    assert not failed(run(model, [Status(400, "")])[0]).overflow
+    assert failed(run(model, [Status(400, "")], ask(user("x" * 2_500_000)))[0]).overflow
+    assert not failed(run(model, [Status(400, "no")], ask(user("x" * 2_500_000)))[0]).overflow
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("step", [Status(500), Status(429), Hangup()])
+def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> None:
+    _, requests = run(model, lambda _: step, policy=replace(AT_ONCE, attempts=1))
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("headers", "delay"),
+    [
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "300ms"}, 0.3),
+    ],
+)
+def test_a_limit_is_waited_for_as_long_as_its_headers_say(
+    model: str, headers: dict[str, str], delay: float
+) -> None:
+    events, _ = run(model, [Status(429, headers=headers), Say("Hello")])
+    assert [event.delay for event in events if isinstance(event, Retrying)] == [delay]
+    assert completed(events).message.text == "Hello"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_limit_that_begins_anew_in_an_hour_fails_with_the_number(model: str) -> None:
+    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1h0m0s"}
+    events, requests = run(model, [Status(429, headers=headers), Say("never")])
+    assert "3600 s" in failed(events).message
+    assert len(requests) == 1
