@@ -64,14 +64,19 @@ def decide_all(
     for one in sorted(by_due, key=lambda one: (one.due or now, one.task.name)):
         if one.run and not runs:
             one = _waiting(one, f"Today's {caps.runs_a_day} runs by the schedule are used up.")
-        elif one.run and not one.pull and not room:
+        elif one.run and _opens_one(one) and not room:
             most = caps.maintenance.open_pulls
             one = _waiting(one, f"There are or will be {most} open pull requests of tasks, the most allowed.")
         elif one.run:
             runs -= 1
-            room -= 0 if one.pull else 1
+            room -= 1 if _opens_one(one) else 0
         decided.append(one)
     return sorted(decided, key=lambda one: one.task.name)
+
+
+def _opens_one(one: Decision) -> bool:
+    """Whether a further pull request may come of it."""
+    return one.task.opens_pulls and not one.pull
 
 
 def _waiting(one: Decision, why: str) -> Decision:

@@ -8,7 +8,7 @@ from bot.policy.schema import Budget, MaintenancePolicy
 from bot.tasks.decide import Caps, Decision, chosen, decide_all
 from bot.tasks.matrix import LARGEST, as_json, matrix
 from bot.tasks.state import EndedPull, OpenPull, RepositoryState, TaskState, gather
-from bot.tasks.task import Task
+from bot.tasks.task import Task, TaskWrites, ThreadFilter
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LINKS = Task("links", "Mend links.", "0 12 * * *")
@@ -92,6 +92,13 @@ def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> 
     plan = planned(tasks, state, open_pulls=3)
     assert [one.task.name for one in plan if one.run] == ["a", "b", "c"]
     assert "the most allowed" in plan[-1].why
+
+
+def test_a_task_that_writes_on_threads_takes_no_pull_requests_place() -> None:
+    keeper = Task("a", "x", "0 12 * * *", threads=ThreadFilter(), writes=TaskWrites())
+    plan = planned([keeper, Task("b", "x", "0 12 * * *")], RepositoryState(), open_pulls=1)
+    assert [one.task.name for one in plan if one.run] == ["a", "b"]
+    assert planned([keeper], RepositoryState(), open_pulls=0)[0].run
 
 
 def test_who_waits_longest_goes_first() -> None:
