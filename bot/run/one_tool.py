@@ -40,7 +40,7 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> ToolOutcome:
     root = asked.root.resolve()
     if not root.is_dir():
         raise UsageError(f"There is no folder {root}.")
-    policy = load_policy(_text(asked.policy), str(asked.policy))
+    policy = load_policy(_text(asked.policy), str(asked.policy)) if asked.policy else load_policy(None)
     gatekeeper = Gatekeeper(policy, Tier.LOCAL, str(root), _forget)
     cancel = CancelToken()
     with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
@@ -67,9 +67,7 @@ def as_json(outcome: ToolOutcome) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _text(path: Path | None) -> str | None:
-    if path is None:
-        return None
+def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
