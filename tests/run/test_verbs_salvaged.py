@@ -8,6 +8,7 @@ import pytest
 
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
+from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle import read_bundle
 from bot.run.salvage import salvage
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
@@ -53,3 +54,17 @@ def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_p
     bundle = read_bundle(tmp_path / "out")
     assert bundle.outcome.question == "Which?"
     assert bundle.patch == came.bundle.patch != b""
+
+
+def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
+    policy = {".github/agent.yml": "writes: { verbs: [explain], labels: [needs tests] }\n"}
+    stage.forge.commit(stage.repo, policy)
+    asked = request_in(stage, Verb.EXPLAIN)
+    assert asked.thread is not None
+    label = {"kind": "add_label", "number": asked.thread.number, "label": "needs tests"}
+    came = carry_out(stage, asked, [Call("propose_write", label), DONE])
+    assert came.bundle.outcome.status is Status.ANSWERED
+    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert bundle.outcome.status is Status.PARTIAL
+    assert bundle.writes == came.bundle.writes == Writes((AddLabel(asked.thread.number, "needs tests"),))
