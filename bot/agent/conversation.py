@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Literal
 
 from bot.agent.compaction import Files, Situation, Stuck
@@ -19,6 +21,7 @@ from bot.agent.guards import (
 from bot.agent.history import History
 from bot.agent.receive import receive
 from bot.agent.session import Session, TurnInfo
+from bot.agent.spent import Spent
 from bot.agent.toolbox import Executed
 from bot.agent.window import Gauge, longest_answer, tokens_of, tokens_of_text
 from bot.contracts.events import Complete, Failed
@@ -38,6 +41,11 @@ from bot.contracts.model import ModelRequest
 from bot.contracts.outcome import StopReason
 
 MAX_HOST_TEXTS = 2
+MOST_TOGETHER = 4
+"""How many calls run beside each other at most."""
+
+UnderWay = Callable[[], tuple[Executed, float]]
+"""Waits for a call that was begun: what became of it, and its seconds."""
 
 SAID_NOTHING = (
     "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
@@ -53,6 +61,7 @@ class Conversation:
         self.turn = 0
         self.usage = Usage()
         self.cost = 0.0
+        self.spent = session.purse or Spent()
         self.final_text = ""
         self._started = session.clock()
         self._history = History()
@@ -69,6 +78,16 @@ class Conversation:
         self._changed: dict[str, None] = {}
         self._overflowed = False
 
+    @property
+    def files(self) -> Files:
+        """What tools said that they read and changed."""
+        return Files(tuple(self._read), tuple(self._changed))
+
+    @property
+    def used(self) -> tuple[Usage, float]:
+        """Tokens and USD of this conversation; of a run also its subagents'."""
+        return (self.usage, self.cost) if self.session.part else (self.spent.usage, self.spent.cost)
+
     def say(self, text: str, origin: Literal["task", "host", "added"]) -> None:
         """Put a user message into the history."""
         self._gauge.added(self._history.add_user(text))
@@ -82,7 +101,9 @@ class Conversation:
         if session.journal.failure:
             return Stop(StopReason.ERROR, session.journal.failure)
         seconds = session.clock() - self._started
-        return exceeded(session.limits, self.turn, self.usage, self.cost, seconds)
+        if session.own_turns is not None and self.turn >= session.own_turns:
+            return Stop(StopReason.TURNS, f"The limit of {session.own_turns} turns is reached.")
+        return exceeded(session.limits, self.spent.requests, self.spent.usage, self.spent.cost, seconds)
 
     def make_room(self) -> Stop | None:
         """Make the conversation shorter where the next request would not fit; a stop where that cannot be done."""
@@ -94,11 +115,9 @@ class Conversation:
             return None
         self._overflowed = False
         messages = self._history.view()
-        files = Files(tuple(self._read), tuple(self._changed))
         carried = tuple(self.session.hooks.carried())
-        made = compaction.shorten(Situation(turn, before, messages, files, carried), self.session.cancel)
-        self.usage += made.usage
-        self.cost += made.cost
+        made = compaction.shorten(Situation(turn, before, messages, self.files, carried), self.session.cancel)
+        self._use(made.usage, made.cost)
         if isinstance(made, Stuck):
             self.session.journal.write(
                 Compacted(turn, before=before, usage=made.usage, cost=made.cost, failure=made.reason)
@@ -132,6 +151,7 @@ class Conversation:
             return False
         self.session.journal.write(_line(self.turn, response, Message("assistant", ()), 0.0))
         self.turn -= 1
+        self.spent.take_back()
         self._overflowed = True
         return True
 
@@ -140,6 +160,7 @@ class Conversation:
         session = self.session
         messages = self._history.view()
         self.turn += 1
+        self.spent.ask()
         session.journal.write(RequestSent(self.turn, len(messages)))
         session.hooks.request_sent(self.turn)
         request = ModelRequest(
@@ -156,27 +177,35 @@ class Conversation:
         said = response.message if isinstance(response, Complete) else response.partial
         message = self._history.add_assistant(said or Message("assistant", ()), self.turn)
         self._gauge.counted(response.usage.total, message)
-        self.usage += response.usage
-        self.cost += cost
+        self._use(response.usage, cost)
         self.final_text = message.text.strip() or self.final_text
         truncated = isinstance(response, Complete) and response.finish is Finish.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
         self.session.journal.write(_line(self.turn, response, message, cost))
-        self.session.journal.write(BudgetChanged(self.turn, self.usage, self.cost))
+        self.session.journal.write(BudgetChanged(self.turn, self.spent.usage, self.spent.cost))
         return message
+
+    def _use(self, usage: Usage, cost: float) -> None:
+        self.usage += usage
+        self.cost += cost
+        self.spent.use(usage, cost)
 
     def run_calls(self, message: Message) -> Stop | None:
         """Run the calls in order; from the first reason to stop on, answer the rest without running them."""
         stop: Stop | None = None
         denied = 0
         results: list[ToolResult] = []
-        for call in message.calls:
+        under_way: deque[UnderWay] = deque()
+        for place, call in enumerate(message.calls):
             if stop is None and self.session.cancel.fired:
                 stop = canceled(self.session.cancel, self.session.limits)
-            if stop is not None:
+            if stop is not None and not under_way:
                 results.append(self._leave(call, stop))
                 continue
-            result, was_denied, stop = self._run(call)
+            if not under_way:
+                under_way.extend(self._begin(message.calls[place:]))
+            result, was_denied, stopped = self._end(call, under_way.popleft())
+            stop = stop or stopped
             denied += was_denied
             results.append(result)
         self._told_of_silence = False
@@ -213,12 +242,31 @@ class Conversation:
         self.say(text, "host")
         return None
 
-    def _run(self, call: ToolCall) -> tuple[ToolResult, bool, Stop | None]:
-        journal, clock = self.session.journal, self.session.clock
-        journal.write(CallStarted(self.turn, call.id, call.name))
-        begun = clock()
-        executed = self.session.toolbox.execute(call, self.session.cancel)
-        duration = round(clock() - begun, 4)
+    def _begin(self, calls: Sequence[ToolCall]) -> Sequence[UnderWay]:
+        """Start the first of `calls`, and those right after it that may run beside it."""
+        toolbox, clock = self.session.toolbox, self.session.clock
+
+        def execute(call: ToolCall) -> tuple[Executed, float]:
+            begun = clock()
+            return toolbox.execute(call, self.session.cancel), round(clock() - begun, 4)
+
+        together = list(takewhile(toolbox.may_overlap, calls[:MOST_TOGETHER]))
+        for call in together or calls[:1]:
+            self.session.journal.write(CallStarted(self.turn, call.id, call.name))
+        if len(together) < 2:
+            done = execute(calls[0])
+            return [lambda: done]
+        from concurrent.futures import ThreadPoolExecutor  # only who has subagents pays for it
+
+        pool = ThreadPoolExecutor(MOST_TOGETHER, thread_name_prefix="call")
+        futures = [pool.submit(execute, call) for call in together]
+        pool.shutdown(wait=False)
+        return [future.result for future in futures]
+
+    def _end(self, call: ToolCall, under_way: UnderWay) -> tuple[ToolResult, bool, Stop | None]:
+        """Wait for the call and keep its result."""
+        journal = self.session.journal
+        executed, duration = under_way()
         times = self._repeats.count(call, _comparable(executed))
         result = executed.result
         if times == SAME_CALL_TOLD:
@@ -232,6 +280,8 @@ class Conversation:
 
     def _note_files(self, metadata: Mapping[str, Any]) -> None:
         """What a tool read or changed, as it reported it."""
+        for path in metadata.get("changed", ()) if isinstance(metadata.get("changed"), list) else ():
+            self._changed[str(path)] = None
         reported = metadata.get("files")
         files = reported if isinstance(reported, list) else [metadata]
         for file in files:
@@ -283,7 +333,9 @@ class Conversation:
     def _close_turn(self, message: Message, results: list[ToolResult], denied: int) -> TurnInfo:
         if results:
             self._gauge.added(self._history.add_results(results))
-        info = TurnInfo(self.turn, message.text, message.calls, tuple(results), self.usage, self.cost, denied)
+        info = TurnInfo(
+            self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, denied
+        )
         self.session.hooks.turn_done(info)
         return info
 

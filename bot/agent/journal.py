@@ -70,8 +70,8 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, record: Record) -> None:
-        """Append one line. The first must be the `Header`."""
+    def write(self, record: Record, agent: str = "") -> None:
+        """Append one line. The first must be the `Header`. `agent` names the subagent whose line it is."""
         with self._lock:
             if self.failure:
                 return
@@ -80,7 +80,7 @@ class Journal:
                     f"{type(record).__name__}: a journal is one header, then other lines, then closed"
                 )
             self._empty = False
-            self._append(self._encoder.line(record, self._clock() - self._opened))
+            self._append(self._encoder.line(record, self._clock() - self._opened, agent))
 
     def close(self) -> None:
         """Bring everything to the disk. Further calls do nothing."""
@@ -95,6 +95,10 @@ class Journal:
             finally:
                 os.close(fd)
 
+    def of(self, agent: str) -> SubJournal:
+        """This journal as the subagent `agent` writes it."""
+        return SubJournal(self, agent)
+
     def _append(self, line: bytes) -> None:
         try:
             written = os.write(self._fd, line)
@@ -105,6 +109,21 @@ class Journal:
             raise JournalError(self.failure) from error
 
 
+class SubJournal:
+    """The lines of one subagent, in the journal of the run, each with its name."""
+
+    def __init__(self, journal: Journal, agent: str) -> None:
+        self._journal = journal
+        self._agent = agent
+
+    @property
+    def failure(self) -> str:
+        return self._journal.failure
+
+    def write(self, record: Record) -> None:
+        self._journal.write(record, self._agent)
+
+
 class _Encoder:
     """Turns records into lines. Redacts string by string, never the serialised text, so a line stays JSON."""
 
@@ -113,9 +132,11 @@ class _Encoder:
         self._masked = False
         self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
 
-    def line(self, record: Record, at: float) -> bytes:
+    def line(self, record: Record, at: float, agent: str) -> bytes:
         self._masked = False
         plain = {"type": _TAGS[type(record)], "at": round(at, 4), **self._object(record, 0)}
+        if agent:
+            plain["agent"] = agent
         if self._masked:
             plain["masked"] = True
         text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -26,20 +26,28 @@ R = TypeVar("R")
 
 
 class JournalLine(NamedTuple):
-    """One line after the header. `at` is in seconds since the journal was opened; `number` counts from 1."""
+    """One line after the header. `at` is in seconds since the journal was opened; `number` counts from 1. `agent` is
+    the subagent whose line it is, empty for the run's own."""
 
     number: int
     at: float
     masked: bool
     record: Record
+    agent: str = ""
 
 
 class JournalFile(NamedTuple):
-    """A journal as read. `cut` is a sentence when the last line is not whole, else empty."""
+    """A journal as read. `lines` are the run's own, `everything` those of its subagents too, in the order in which they
+    were written. `cut` is a sentence when the last line is not whole, else empty."""
 
     header: Header
     lines: tuple[JournalLine, ...]
     cut: str = ""
+    everything: tuple[JournalLine, ...] = ()
+
+    def of(self, agent: str) -> JournalFile:
+        """The lines of one subagent as if they were a journal of their own."""
+        return self._replace(lines=tuple(line for line in self.everything if line.agent == agent))
 
     def records(self, kind: type[R]) -> Iterator[R]:
         """The records of one type, in order."""
@@ -81,7 +89,8 @@ def parse_journal(data: bytes, name: str) -> JournalFile:
         raise UsageError(f"{name} holds no journal: it has no whole line.")
     header = lines[0].record
     assert isinstance(header, Header)
-    return JournalFile(header, tuple(lines[1:]), cut)
+    everything = tuple(lines[1:])
+    return JournalFile(header, tuple(line for line in everything if not line.agent), cut, everything)
 
 
 class _Reader:
@@ -107,14 +116,14 @@ class _Reader:
             )
         if kind is Header:
             _refuse_newer(plain, self._name)
-        at, masked = plain.pop("at", 0.0), plain.pop("masked", False)
-        if not isinstance(at, float | int) or not isinstance(masked, bool):
+        at, masked, agent = plain.pop("at", 0.0), plain.pop("masked", False), plain.pop("agent", "")
+        if not isinstance(at, float | int) or not isinstance(masked, bool) or not isinstance(agent, str):
             raise UsageError(f"{where} is not a line of a journal.")
         try:
             record = self._validate(kind, self._decode(plain))
         except ValueError as error:
             raise UsageError(f"{where}: {_first_sentence(error)}.") from error
-        return JournalLine(number, float(at), masked, record)
+        return JournalLine(number, float(at), masked, record, agent)
 
     def _validate(self, kind: type[R], value: Any) -> R:
         adapter = self._adapters.get(kind)

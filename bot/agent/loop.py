@@ -22,10 +22,11 @@ def run(session: Session, first: str) -> LoopEnd:
     talk = Conversation(session)
     try:
         stop = _converse(talk, first)
-        session.journal.write(SessionEnded(stop.stop.value, stop.reason, talk.turn, talk.usage, talk.cost))
+        usage, cost = talk.used
+        session.journal.write(SessionEnded(stop.stop.value, stop.reason, talk.turn, usage, cost))
     except JournalError as error:
         stop = Stop(StopReason.ERROR, str(error))
-    return LoopEnd(stop.stop, stop.reason, talk.turn, talk.usage, talk.cost, talk.final_text)
+    return LoopEnd(stop.stop, stop.reason, talk.turn, *talk.used, talk.final_text, talk.files)
 
 
 def _converse(talk: Conversation, first: str) -> Stop:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from bot.agent.journal import Journal
+from bot.agent.journal import Journal, SubJournal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import (
     ArgumentsDelta,
@@ -34,7 +34,7 @@ def receive(
     provider: Provider,
     request: ModelRequest,
     cancel: CancelToken,
-    journal: Journal,
+    journal: Journal | SubJournal,
     turn: int,
     retrying: Callable[[Retrying], None] = lambda event: None,
 ) -> Complete | Failed:
@@ -75,7 +75,7 @@ def _events(provider: Provider, request: ModelRequest, cancel: CancelToken) -> I
         yield Failed(f"The provider broke: {type(error).__name__}: {error}.", canceled=cancel.fired)
 
 
-def _keep(event: Event, deltas: DeltaWriter, journal: Journal, turn: int) -> None:
+def _keep(event: Event, deltas: DeltaWriter, journal: Journal | SubJournal, turn: int) -> None:
     match event:
         case TextDelta(text):
             deltas.add("text", text)
@@ -99,7 +99,9 @@ class DeltaWriter:
     stops at white space, which secrets hold none of; the rest waits, up to 4096 characters.
     """
 
-    def __init__(self, journal: Journal, turn: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, journal: Journal | SubJournal, turn: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._journal = journal
         self._turn = turn
         self._clock = clock

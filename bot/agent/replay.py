@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
 from bot.agent.compaction import Shortened, Situation, Stuck
 from bot.agent.journal_file import JournalFile
@@ -17,15 +18,18 @@ from bot.agent.versions import changed_files
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import (
+    AgentStarted,
     Compacted,
     FilesChanged,
     FileVersion,
+    RequestSent,
     Response,
+    ResponseFailed,
     Result,
     RunEnded,
     SessionEnded,
 )
-from bot.contracts.messages import ToolCall
+from bot.contracts.messages import ToolCall, Usage
 from bot.contracts.tools import ToolOutcome
 
 _HASHES = ("before_hash", "after_hash", "moved_from")
@@ -96,6 +100,37 @@ def _calls(
             yield RecordedCall(turn, call, result, changed, line.masked or masked)
 
 
+class RecordedAgent(NamedTuple):
+    """A subagent as recorded: its calls, and what it spent."""
+
+    calls: tuple[RecordedCall, ...]
+    requests: int
+    usage: Usage
+    cost: float
+
+
+def recorded_agent(journal: JournalFile, call: RecordedCall) -> RecordedAgent | None:
+    """The subagent that `call` started; `None` where it started none."""
+    started = next(
+        (
+            line.record.name
+            for line in journal.everything
+            if isinstance(line.record, AgentStarted)
+            and (line.record.turn, line.record.call_id) == (call.turn, call.call.id)
+        ),
+        None,
+    )
+    if started is None:
+        return None
+    own = journal.of(started)
+    answers: list[Response | ResponseFailed | Compacted] = [
+        *own.records(Response), *own.records(ResponseFailed), *own.records(Compacted)
+    ]  # fmt: skip
+    usage = sum((line.usage for line in answers), Usage())
+    requests = sum(1 for _ in own.records(RequestSent))
+    return RecordedAgent(recorded_calls(own), requests, usage, sum(line.cost for line in answers))
+
+
 class Tape:
     """Hands out the recorded calls that reached a handler, in order, to the handlers of a replay."""
 
@@ -147,7 +182,9 @@ def edit_difference(recorded: RecordedCall, again: ToolOutcome) -> str:
         for key in _HASHES:
             if was.get(key) != now.get(key):
                 what = key if len(old) == 1 else f"{key} of {was['path']}"
-                return f"{recorded.name}: {what} was {was.get(key)} and is {now.get(key)}{_because(recorded)}."
+                return (
+                    f"{recorded.name}: {what} was {was.get(key)} and is {now.get(key)}{_because(recorded)}."
+                )
     return ""
 
 

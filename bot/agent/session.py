@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bot.agent.compaction import Compaction
+from bot.agent.compaction import Compaction, Files
 from bot.agent.finish import Stop
-from bot.agent.journal import Journal
+from bot.agent.journal import Journal, SubJournal
+from bot.agent.spent import Spent
 from bot.agent.toolbox import Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Retrying
@@ -56,13 +57,14 @@ class Session(NamedTuple):
     `journal` has its header already; `system` and the tools stay as they are for the whole session (invariant
     3). `stop_on_denial` is the policy's `on_deny: stop`; `price` says what a response cost, in USD. Without
     `compaction` the conversation ends where it no longer fits the model's window. `identity` names the session to the
-    vendor's cache.
+    vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself
+    alone; a `part` reports what it used itself, others what the purse lost.
     """
 
     provider: Provider
     system: str
     toolbox: Toolbox
-    journal: Journal
+    journal: Journal | SubJournal
     limits: Limits
     cancel: CancelToken
     hooks: Hooks = Hooks()
@@ -71,10 +73,14 @@ class Session(NamedTuple):
     clock: Callable[[], float] = time.monotonic
     compaction: Compaction | None = None
     identity: str = ""
+    purse: Spent | None = None
+    own_turns: int | None = None
+    part: bool = False
 
 
 class LoopEnd(NamedTuple):
-    """How it ended. `reason` is one sentence; `final_text` the last thing the model said; `cost` in USD."""
+    """How it ended. `reason` is one sentence; `final_text` the last thing the model said; `cost` in USD; `files` those
+    that its tools said they read or changed."""
 
     stop: StopReason
     reason: str
@@ -82,3 +88,4 @@ class LoopEnd(NamedTuple):
     usage: Usage
     cost: float
     final_text: str
+    files: Files = Files()

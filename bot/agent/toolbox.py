@@ -58,6 +58,10 @@ class Toolbox:
         self._handlers = dict(handlers)
         self._permit = permit
 
+    def may_overlap(self, call: ToolCall) -> bool:
+        """Whether `call` may run beside others of its turn: none does, where nobody says otherwise."""
+        return False
+
     def execute(self, call: ToolCall, cancel: CancelToken) -> Executed:
         """Run `call` and answer it. A call that is not complete is answered and not run."""
         if not call.complete:

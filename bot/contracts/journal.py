@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from bot.contracts.limits import Limits
-from bot.contracts.messages import Image, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun
 from bot.contracts.request import Request
@@ -218,6 +218,17 @@ class Note(NamedTuple):
     text: str
 
 
+class AgentStarted(NamedTuple):
+    """The call `call_id` started the subagent `name` of type `kind`. Its own lines carry its name."""
+
+    turn: int
+    call_id: str
+    name: str
+    kind: str
+    system: str
+    prompt: str
+
+
 class WriteProposed(NamedTuple):
     """The model proposed a write on a thread. `what` says it in a few words, `refused` why it was not accepted."""
 
@@ -264,6 +275,7 @@ Record = (
     | Result
     | FilesChanged
     | Checked
+    | AgentStarted
     | Compacted
     | Note
     | WriteProposed
@@ -287,6 +299,7 @@ RECORDS: Mapping[str, type[Record]] = {
     "result": Result,
     "files": FilesChanged,
     "check": Checked,
+    "agent": AgentStarted,
     "compacted": Compacted,
     "note": Note,
     "write": WriteProposed,

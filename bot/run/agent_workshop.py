@@ -20,10 +20,12 @@ Start = Callable[[int], Workshop]
 
 
 class CallPlace(NamedTuple):
-    """Which call of a session: ids alone are a vendor's promise, and some break it."""
+    """Which call of a session: ids alone are a vendor's promise, and some break it. `agent` is the subagent's name,
+    empty for the run's own."""
 
     turn: int
     call_id: str
+    agent: str = ""
 
 
 Changed = Callable[[CallPlace, ScanResult], None]
@@ -31,7 +33,8 @@ Changed = Callable[[CallPlace, ScanResult], None]
 
 
 class AgentWorkshop:
-    """One live workshop at a time. Calls come from the loop's thread; scans are collected on one of their own."""
+    """One live workshop at a time. Calls come from the loop's thread and those of subagents, and are done in turn;
+    scans are collected on a thread of their own."""
 
     def __init__(self, start: Start, changed: Changed) -> None:
         self._start = start
@@ -42,6 +45,7 @@ class AgentWorkshop:
         self._unscanned: CallPlace | None = None
         self._last: CallPlace | None = None
         self._in_background = False
+        self._turn = threading.RLock()
         self.starts = 0
 
     def open(self) -> Workshop:
@@ -59,6 +63,12 @@ class AgentWorkshop:
         Edits report their own hashes. Only commands change files without saying so, those in the background at any
         time: while there are some, each call is scanned after, and an edit before as well.
         """
+        with self._turn:
+            return self._call(tool, arguments, cancel, place)
+
+    def _call(
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, place: CallPlace | None
+    ) -> ToolOutcome:
         self.scan_meanwhile()
         self._settle()
         live = self.open()
@@ -67,7 +77,7 @@ class AgentWorkshop:
         if place is not None:
             self._last = place
             self._unscanned = place if self._in_background or tool in SHELL_TOOLS else None
-        outcome = live.call(tool, arguments, cancel)
+        outcome = live.call(tool, arguments, cancel, place.agent if place else "")
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0

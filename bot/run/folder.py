@@ -36,15 +36,15 @@ class RunFolder:
         return self.root / "tree"
 
     @property
+    def skills(self) -> Path:
+        """The skills that the model loaded; shown read-only inside the agent's workshop."""
+        return self.root / "skills"
+
+    @property
     def prepared(self) -> Path:
         """The tree that `bring:` and `setup:` were done in, where there were any."""
         return self.root / "tree-prepared"
 
-    def workshop(self, name: str) -> Path:
-        """A new folder for one workshop's `tmp` and `spill`."""
-        folder = self.root / f"workshop-{name}"
-        folder.mkdir(mode=0o700)
-        return folder
     @property
     def archive(self) -> Path:
         """What is kept for the model to look up; shown read-only inside the agent's workshop."""
@@ -52,6 +52,11 @@ class RunFolder:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
+    def workshop(self, name: str) -> Path:
+        """A new folder for one workshop's `tmp` and `spill`."""
+        folder = self.root / f"workshop-{name}"
+        folder.mkdir(mode=0o700)
+        return folder
 
     @property
     def begun(self) -> bool:

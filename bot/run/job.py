@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot import __version__
+from bot.agent.compaction import Summaries
 from bot.agent.journal import Journal, file_version
 from bot.agent.loop import Hooks, LoopEnd, Session, TurnInfo
 from bot.agent.loop import run as converse
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.task import LastRun, first_message
+from bot.agent.todo import rendered
 from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
@@ -41,8 +43,10 @@ from bot.gate.redact import Redactor
 from bot.policy.budget import run_budget
 from bot.policy.decide import may_write
 from bot.policy.schema import Policy
-from bot.providers.models import cost
+from bot.providers.connect import adapted
+from bot.providers.models import cost, doubts
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
+from bot.run.archive import Archive
 from bot.run.background import Background
 from bot.run.base import base_policy, base_task, checks_of, worded_as
 from bot.run.briefing import Briefing
@@ -55,12 +59,15 @@ from bot.run.results import Results
 from bot.run.rounds import Rounds
 from bot.run.secrets import known_secrets
 from bot.run.signals import cancelled_after
+from bot.run.skills import RunSkills, begin_to_find
 from bot.run.stop_hook import StopHook
+from bot.run.subagents import RunSubagents
 from bot.run.tools import Gatekeeper, RunToolbox
 from bot.run.trees import Trees
 from bot.run.writing import propose_writes
 from bot.sandbox.choose import Setting, choose
 from bot.sandbox.confinement import Confinement
+from bot.skills.find import Found
 from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
 
 if TYPE_CHECKING:
@@ -126,6 +133,7 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     confinement = choose(job.sandbox)
     checkout = prepare(job.source, job.folder.root)
     task = base_task(checkout, job.request)
+    skills = begin_to_find(checkout)
     policy = base_policy(checkout, job.request, task)
     if task is not None and task.threads is not None:
         job = _with_threads(job, task)
@@ -134,7 +142,7 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     with ExitStack() as stack:
         redactor = Redactor(known_secrets(job.environment))
         journal = stack.enter_context(Journal(job.folder.journal, redactor.text))
-        run = _Run(job, checkout, policy, confinement, journal, redactor, stop, stack, last, task)
+        run = _Run(job, checkout, policy, confinement, journal, redactor, stop, stack, skills, last, task)
         return run.hold(provider)
 
 
@@ -164,8 +172,8 @@ class _Run:
 
     def __init__(
         self, job: Job, checkout: Checkout, policy: Policy, confinement: Confinement, journal: Journal,
-        redactor: Redactor, stop: CancelToken, stack: ExitStack, last: Bundle | None = None,
-        task: Task | None = None,
+        redactor: Redactor, stop: CancelToken, stack: ExitStack, skills: Background[Found],
+        last: Bundle | None = None, task: Task | None = None,
     ) -> None:  # fmt: skip
         self.job = job
         self.checkout = checkout
@@ -177,11 +185,13 @@ class _Run:
         self.cancel = CancelToken()
         self.started_at = _now()
         self.turn = 0
+        self.model = ""
         self.last = last
         self.asked = worded_as(job.request, task)
         proposing = propose_writes(policy, job.request, task, journal.write)
-        self.profile = profile = profile_of(
-            job.request, last.outcome.request.verb if last else None, writes=proposing is not None
+        self.skills = RunSkills(skills.result(), job.folder, confinement, self._root(), lambda: self.model)
+        self.profile = profile = self.skills.offered_by(
+            profile_of(job.request, last.outcome.request.verb if last else None, writes=proposing is not None)
         )
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
         self.trees = Trees(checkout, job.folder, self._open, setup, bring, job.origin, job.say)
@@ -189,9 +199,18 @@ class _Run:
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
             profile.unrun,
         )  # fmt: skip
-        self.gatekeeper = Gatekeeper(policy, job.request.actor.tier, self._root(), journal.write, profile)
+        self.gatekeeper = Gatekeeper(
+            policy, job.request.actor.tier, self._root(), journal.write, profile, self.skills.grants.why
+        )
         self.reviewing = self._reviewing()
-        self.results = Results(*((self.reviewing.tool,) if self.reviewing else ()), propose=proposing)
+        reviewing = (self.reviewing.tool,) if self.reviewing else ()
+        self.workshop = AgentWorkshop(self._start, self._changed)
+        self.archive = Archive(job.folder.archive, redactor.text)
+        self.subagents = RunSubagents(
+            lambda: adapted(job.connect(), policy.models), self.workshop, self.gatekeeper, profile, journal,
+            self.archive, job.say, lambda: self.toolbox.place[:2],
+        )  # fmt: skip
+        self.results = Results(*reviewing, *self.skills.tools, self.subagents.tool, propose=proposing)
         self.briefing = Briefing(
             job.request,
             checkout,
@@ -207,7 +226,6 @@ class _Run:
                 _near(job.request),
             ),
         )
-        self.workshop = AgentWorkshop(self._start, self._changed)
         self.judging = Judging(
             checkout,
             policy,
@@ -237,14 +255,21 @@ class _Run:
         self.trees.begin(self.stop)
         if not self.trees.need_preparing:
             self.workshop.open()
-        provider = provider_under_way.result()
+        provider = adapted(provider_under_way.result(), self.policy.models)
+        self.doubts = doubts(provider.info)
+        self.model = provider.info.name
         budget = run_budget(self.policy, self.job.request.actor.tier, self.job.budget_usd)
         turns = min(budget.turns, self.profile.turns or budget.turns)
         limits = Limits(turns=turns, cost_usd=budget.usd, minutes=budget.minutes)
         tools = self.results.of(self.profile)
-        toolbox = RunToolbox(self.workshop, self.gatekeeper, self.profile, tools, lambda: self.turn)
+        self.toolbox = toolbox = RunToolbox(
+            self.workshop, self.gatekeeper, self.profile, tools, lambda: self.turn,
+            overlaps=self.subagents.tool.read_only,
+        )  # fmt: skip
         system = system_prompt(self.profile.prompt, toolbox.specs)
         self.journal.write(self._header(provider, system, toolbox, limits))
+        for note in self.skills.notes:
+            self.journal.write(lines.Note(note))
         if last and last.files:
             self.journal.write(
                 lines.FilesChanged(0, last.files, note="the change of the run before this one")
@@ -254,12 +279,15 @@ class _Run:
         session = Session(
             provider, system, toolbox, self.journal, limits, self.cancel,
             Hooks(
-                self._request_sent, self.job.watch, self.stop_hook.before_end, self._retrying,
-                self.results.ask.stop, self._after_results,
+                self._request_sent, self.job.watch, self._before_end, self._retrying,
+                self.results.ask.stop, self._after_results, self._carried,
             ),
             stop_on_denial=self.policy.on_deny == "stop",
             price=cost,
+            compaction=Summaries(provider, self.archive, cost),
+            identity=new_marker(),
         )  # fmt: skip
+        session = self.subagents.begin(session)
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
         try:
             with cancelled_after(self.cancel, budget.minutes):
@@ -300,7 +328,7 @@ class _Run:
             handed,
             checks=checks,
             denials=self.gatekeeper.denials,
-            notes=(*self.briefing.notes(), *self.results.notes(), *dropped),
+            notes=(*self.doubts, *self.briefing.notes(), *self.results.notes(), *dropped),
             redactions=(),
         )
         outcome = masked(outcome, self.redactor)
@@ -320,12 +348,22 @@ class _Run:
         if turn == 1:
             self.rounds.start_before()
 
+    def _carried(self) -> Sequence[str]:
+        """What a shorter conversation keeps word for word."""
+        todo = self.results.todo
+        listed = (f"Your list:\n{rendered(todo.items)}",) if todo.items else ()
+        return (*listed, *self.skills.carried())
+
     def _retrying(self, event: Retrying) -> None:
         self.job.say(f"{event.reason}; asking again in {event.delay:.0f} s")
 
     def _after_results(self, info: TurnInfo) -> Sequence[str]:
         recalled = self.results.todo.recall(info.calls)
-        return (recalled,) if recalled else ()
+        return (*self.skills.after_results(), *((recalled,) if recalled else ()))
+
+    def _before_end(self) -> str | None:
+        self.skills.end_turn()
+        return self.stop_hook.before_end()
 
     # Workshops.
 
@@ -348,6 +386,8 @@ class _Run:
             # One for all of the agent's workshops: a file's versions go on being counted where the last one ended.
             history=self.job.folder.root / "versions" if name.startswith("agent") else None,
             bring=tuple(read_only),
+            skills=self.skills.folder if name.startswith("agent") else None,
+            archive=self.job.folder.archive if name.startswith("agent") else None,
         )
 
     def _root(self) -> str:
@@ -360,7 +400,7 @@ class _Run:
         there = [change.path for change in scan.files if change.before and not change.oversize]
         before = blobs_at(self.checkout.git, self.checkout.base_sha, there)
         versions = tuple(file_version(change, before.get(change.path)) for change in scan.files)
-        self.journal.write(lines.FilesChanged(place.turn, versions, place.call_id, scan.note))
+        self.journal.of(place.agent).write(lines.FilesChanged(place.turn, versions, place.call_id, scan.note))
 
     def _header(self, provider: Provider, system: str, toolbox: RunToolbox, limits: Limits) -> lines.Header:
         policy_sha = self.checkout.policy_sha

@@ -25,6 +25,7 @@ REPORT_FINDING = "report_finding"
 ASK_USER = "ask_user"
 PROPOSE_WRITE = "propose_write"
 TODO = "todo"
+TASK = "task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Profile:
     checks: bool = True
     turns: int | None = None
     unrun: str = ""
-    aids: tuple[str, ...] = (TODO,)
+    aids: tuple[str, ...] = (TODO, TASK)
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
 
 def _reading(verb: Verb, good: Status, *results: str, setup: bool, turns: int) -> Profile:
     """Explaining hands over nothing but its last answer, and keeps no list."""
-    tools, aids = (*READING, *SHELL_TOOLS), (TODO,) if results else ()
+    tools, aids = (*READING, *SHELL_TOOLS), (TODO, TASK) if results else ()
     return Profile(
         verb, verb.value, tools, results, good, True, setup=setup, checks=False, turns=turns, aids=aids
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bot.agent.arguments import parse
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import SAID_NOTHING, Hooks, Session
@@ -27,8 +28,10 @@ from bot.agent.replay import (
     edit_difference,
     file_trouble,
     first_difference,
+    recorded_agent,
     recorded_calls,
 )
+from bot.agent.spent import Spent
 from bot.agent.toolbox import Handler, Toolbox
 from bot.checkout import local
 from bot.checkout.clone import Checkout, Source, prepare
@@ -44,11 +47,13 @@ from bot.policy.schema import Policy
 from bot.providers.replay import ReplayProvider
 from bot.run.base import base_policy, base_task
 from bot.run.conclude import nothing_changed
-from bot.run.profiles import recorded_profile
+from bot.run.profiles import TASK, recorded_profile
 from bot.run.results import Results, ResultTool
 from bot.run.signals import cancelled_by_signals
+from bot.run.skills import recorded_approvals
 from bot.run.tools import Gatekeeper
 from bot.sandbox.choose import Setting, choose
+from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.workshop import Answer, Workshop
 
 _EDITS = frozenset({"edit", "write", "patch"})
@@ -133,10 +138,14 @@ def _play(
     journal.write(header)
     tape = Tape(recorded_calls(recorded))
     handlers = {spec.name: _handler(spec.name, tape, workshop, rerun) for spec in header.tools}
+    purse = Spent()
+    if TASK in handlers:
+        handlers[TASK] = _agents(tape, recorded, workshop, purse)
     results = Results()
     handlers |= {name: _taking(tape, tool) for name in handlers if (tool := results.find(name))}
     _put_last_change(recorded, workshop, cancel)
-    gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write)
+    approved = recorded_approvals(recorded)
+    gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write, pre_approved=approved)
     host_texts = _host_texts(recorded)
     added = _added_texts(recorded)
     session = Session(
@@ -148,6 +157,7 @@ def _play(
         ),
         stop_on_denial=policy.on_deny == "stop",
         compaction=RecordedCompactions(recorded),
+        purse=purse,
     )  # fmt: skip
     first = next((line.text for line in recorded.records(lines.UserText)), None)
     if first is None:
@@ -188,6 +198,27 @@ def _handler(tool: str, tape: Tape, workshop: Workshop, rerun: bool) -> Handler:
         elif tool == _COMMAND and rerun and not arguments.get("background"):
             return workshop.call(tool, arguments, cancel)
         _put_in_place(call, workshop, cancel)
+        return call.outcome
+
+    return handle
+
+
+def _agents(tape: Tape, recorded: JournalFile, workshop: Workshop, purse: Spent) -> Handler:
+    """Subagents are not asked again: what they changed is made again in their order, what they spent is spent."""
+    specs = {spec.name: spec for spec in TOOL_SPECS}
+
+    def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        call = tape.take(TASK)
+        agent = recorded_agent(recorded, call)
+        for inner in agent.calls if agent else ():
+            if inner.call.name in _EDITS and inner.result is not None and not inner.result.is_error:
+                values = parse(inner.call.arguments, specs[inner.call.name].parameters).values
+                if difference := edit_difference(inner, workshop.call(inner.call.name, values, cancel)):
+                    raise ReplayError(difference)
+            _put_in_place(inner, workshop, cancel)
+        if agent is not None:
+            purse.requests += agent.requests
+            purse.use(agent.usage, agent.cost)
         return call.outcome
 
     return handle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,13 @@ from bot.workshop.client.workshop import Answer, Question
 
 _LONGEST_SUBJECT = 200
 
+PRE_APPROVED = ", pre-approved by "
+"""In the rule of a call that policy would have asked about: then who answered."""
+
+
+PreApproved = Callable[[str, Mapping[str, Any]], str]
+"""Who answers a call of a tool where nobody is there to be asked; empty for nobody."""
+
 
 class Gatekeeper:
     """Asks the verb and the policy about each call and about each write the tool host proposes; remembers the
@@ -36,13 +44,23 @@ class Gatekeeper:
         root: str,
         write: Callable[[lines.Record], None],
         profile: Profile | None = None,
+        pre_approved: PreApproved = lambda tool, arguments: "",
     ) -> None:
         self._policy = policy
         self._tier = tier
         self._root = root
         self._write = write
         self._profile = profile
+        self._pre_approved = pre_approved
         self.denials: list[Denial] = []
+        self.refused: list[str] = []
+
+    def of_agent(self, profile: Profile, write: Callable[[lines.Record], None]) -> Gatekeeper:
+        """The same policy for a subagent with `profile`; the denials are the run's."""
+        made = Gatekeeper(self._policy, self._tier, self._root, write, profile, self._pre_approved)
+        made.denials = self.denials
+        made.refused = self.refused
+        return made
 
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
         decision = self._decide(tool, arguments)
@@ -66,12 +84,20 @@ class Gatekeeper:
         if reason and rest:
             reason = f"{path}: {reason} Nothing was written, of no file."
         self._write(lines.Permitted(question.tool, decision.allowed, decision.rule, reason, path=path))
+        if not decision.allowed:
+            self.refused.append(reason)
         return Answer(decision.allowed, reason)
 
     def _decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
         if self._profile is not None and (reason := _masked(self._profile, tool, writes=writes)):
             return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", reason)
-        return decide(self._policy, self._tier, tool, arguments, root=self._root)
+        decision = decide(self._policy, self._tier, tool, arguments, root=self._root)
+        if decision.allowed or writes or not (who := self._pre_approved(tool, arguments)):
+            return decision
+        asked = decide(self._policy, self._tier, tool, arguments, can_ask=True, root=self._root)
+        if asked.effect is not Effect.ASK:
+            return decision
+        return Decision(Effect.ALLOW, f"{asked.rule}{PRE_APPROVED}{who}")
 
     def _denied(self, tool: str, subject: str, decision: Decision) -> str:
         self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], decision.rule, decision.reason))
@@ -102,7 +128,10 @@ class RunToolbox(Toolbox):
         profile: Profile,
         results: Sequence[ResultTool],
         turn: Callable[[], int],
+        agent: str = "",
+        overlaps: Callable[[ToolCall], bool] = lambda call: False,
     ) -> None:
+        """`turn` is the session's, `agent` the subagent's name; `overlaps` says which calls may run side by side."""
         offered = tuple(spec for spec in TOOL_SPECS if spec.name in profile.tools)
         handlers: dict[str, Handler] = {
             spec.name: self._through(workshop, gatekeeper, spec.name) for spec in offered
@@ -110,17 +139,28 @@ class RunToolbox(Toolbox):
         handlers |= {tool.spec.name: tool for tool in results}
         super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit)
         self._turn = turn
-        self._place = CallPlace(0, "")
+        self._agent = agent
+        self._overlaps = overlaps
+        self._here = threading.local()
+
+    @property
+    def place(self) -> CallPlace:
+        """The call that this thread is running."""
+        place: CallPlace = self._here.place
+        return place
+
+    def may_overlap(self, call: ToolCall) -> bool:
+        return self._overlaps(call)
 
     def execute(self, call: ToolCall, cancel: CancelToken) -> Executed:
-        self._place = CallPlace(self._turn(), call.id)
+        self._here.place = CallPlace(self._turn(), call.id, self._agent)
         return super().execute(call, cancel)
 
     def _through(self, workshop: AgentWorkshop, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-            denials = len(gatekeeper.denials)
-            outcome = workshop.call(tool, arguments, cancel, place=self._place)
-            if len(gatekeeper.denials) == denials:
+            refused = len(gatekeeper.refused)
+            outcome = workshop.call(tool, arguments, cancel, place=self.place)
+            if len(gatekeeper.refused) == refused:
                 return outcome
             # The host's question was answered with no: the loop counts that like a denied call.
             return replace(outcome, metadata={**outcome.metadata, "denied": True})

@@ -67,6 +67,7 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.Checked: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
     lines.Note: (texts,),
     lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
+    lines.AgentStarted: (numbers, texts, texts, texts, texts, texts),
     lines.Compacted: (numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts),
     lines.SessionEnded: (texts, texts, numbers, usages, costs),
     lines.RunEnded: (texts, texts, texts, texts, texts),

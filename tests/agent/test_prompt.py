@@ -31,6 +31,10 @@ SESSIONS: dict[str, tuple[str, tuple[ToolSpec, ...]]] = {
     "explain": ("explain", (*READING, BASH)),
     "explain_fork": ("explain", READING),
     "review": ("review", (*READING, BASH, TODO, FINDING)),
+    "agent_explore": ("agent_explore", READING),
+    "agent_plan": ("agent_plan", READING),
+    "agent_code": ("agent_code", (*TOOL_SPECS, TODO)),
+    "agent_code_fork": ("agent_code", (*(t for t in TOOL_SPECS if t != BASH), TODO)),
     "review_fork": ("review", (*READING, TODO, FINDING)),
 }
 

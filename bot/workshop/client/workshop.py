@@ -119,8 +119,13 @@ class Workshop:
             raise
         return cls(process, channel, facts, ask, folders.spill)
 
-    def call(self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkshopError`."""
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = ""
+    ) -> ToolOutcome:
+        """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkshopError`.
+
+        What a file held when it was shown is remembered for each `agent` by itself.
+        """
         with self._turn:
             self._collect_scan()
             identity = self._take_number()
@@ -130,6 +135,7 @@ class Workshop:
                 "tool": tool,
                 "arguments": dict(arguments),
                 "seq": identity,
+                "agent": agent,
             }
             self._send(call)
             forget = cancel.on_fire(self._channel.wake)

@@ -51,6 +51,7 @@ class Server:
             assume_read=hello["assume_read"],
             readable=tuple(map(Path, hello.get("readable", ()))),
         )
+        self._records: dict[str, Records] = {}
         self._scanner = Scanner(self._context)
 
     def run(self) -> None:
@@ -116,6 +117,7 @@ class Server:
 
     def _call(self, message: _Message) -> None:
         self._context.seq = message["seq"]
+        self._context.records = self._records.setdefault(message.get("agent", ""), Records())
         self._begin(message["id"])
         try:
             outcome = run_tool(message["tool"], message["arguments"], self._context)

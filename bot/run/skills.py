@@ -1,0 +1,98 @@
+"""The skills of one run: found at the base while other things wait, copied beside the tree when the model loads one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bot.agent.journal_file import JournalFile
+from bot.agent.replay import recorded_calls
+from bot.checkout.clone import Checkout
+from bot.contracts.journal import Permitted
+from bot.run.background import Background
+from bot.run.folder import RunFolder
+from bot.run.profiles import Profile
+from bot.run.tools import PRE_APPROVED, PreApproved
+from bot.sandbox.confinement import Confinement
+from bot.skills.find import Found, bundled, chosen, of_commit
+from bot.skills.grants import ActiveGrants
+from bot.skills.shelf import Shelf
+from bot.skills.tool import NAME, SkillTool
+from bot.workshop.client.workshop import skills_place
+
+
+def begin_to_find(checkout: Checkout) -> Background[Found]:
+    """Those of the base, whose policy is kept as well, and the bundled ones; never those of a pull request's head."""
+    commit = checkout.policy_sha or checkout.base_sha
+    return Background(lambda: chosen([*of_commit(checkout.git, commit), bundled()]), "skills")
+
+
+def recorded_approvals(recorded: JournalFile) -> PreApproved:
+    """For a replay: what the skills of the recorded run answered, where policy would have asked."""
+    rules = {line.call_id: line.rule for line in recorded.records(Permitted) if line.allow}
+    approved: dict[tuple[str, str], str] = {}
+    for call in recorded_calls(recorded):
+        _, answered, who = rules.get(call.call.id, "").partition(PRE_APPROVED)
+        if answered:
+            approved[call.call.name, _canonical(_object(call.call.arguments))] = who
+    return lambda tool, arguments: approved.get((tool, _canonical(arguments)), "")
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """A call's arguments; what the toolbox had to mend first is matched by nothing, and then stays denied."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _canonical(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, sort_keys=True)
+
+
+class RunSkills:
+    """`tool` is `None` where there is no skill; `folder` is what the agent's workshop must show then."""
+
+    def __init__(
+        self, found: Found, folder: RunFolder, confinement: Confinement, root: str, model: Callable[[], str]
+    ) -> None:
+        """`root` is the work tree as the tools see it; `model` gives the session's."""
+        self.notes = found.notes
+        self.grants = ActiveGrants(root)
+        self.tool: SkillTool | None = None
+        self.folder: Path | None = None
+        if found.held:
+            self.folder = folder.skills
+            shelf = Shelf(self.folder, skills_place(confinement, self.folder))
+            self.tool = SkillTool(found.held, shelf, self.grants, model)
+
+    @property
+    def tools(self) -> tuple[SkillTool, ...]:
+        return (self.tool,) if self.tool else ()
+
+    def offered_by(self, profile: Profile) -> Profile:
+        """`profile` with the tool, where there is one."""
+        if self.tool is None:
+            return profile
+        return replace(profile, aids=(*profile.aids, NAME))
+
+    def after_results(self) -> list[str]:
+        """The texts of the skills that were loaded in the turn."""
+        return self.tool.after_results() if self.tool else []
+
+    def carried(self) -> list[str]:
+        """For a conversation that becomes shorter: the texts go, the names stay, and may be loaded again."""
+        names = self.tool.forget() if self.tool else []
+        if not names:
+            return []
+        return [
+            f"Skills that were loaded: {', '.join(names)}. Load one again if you still need its instructions."
+        ]
+
+    def end_turn(self) -> None:
+        """The model says that it is done: nothing is pre-approved from here on."""
+        self.grants.end()

@@ -1,0 +1,103 @@
+"""The subagents of one run: which there are under the verb, and what each is given of the run's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.agent.compaction import Summaries
+from bot.agent.journal import Journal
+from bot.agent.prompt import system_prompt
+from bot.agent.session import Hooks, Session
+from bot.agent.spent import Spent
+from bot.agent.subagents import TYPES, AgentType, Subagents
+from bot.agent.todo import Todo, rendered
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Retrying
+from bot.contracts.model import Provider
+from bot.providers.models import cost
+from bot.run.agent_workshop import AgentWorkshop
+from bot.run.archive import Archive
+from bot.run.profiles import READING, TODO, Profile
+from bot.run.tools import Gatekeeper, RunToolbox
+
+
+class RunSubagents:
+    """`connect` makes a provider; `begin` must be called with the run's session before the first call."""
+
+    def __init__(
+        self, connect: Callable[[], Provider], workshop: AgentWorkshop, gatekeeper: Gatekeeper, profile: Profile,
+        journal: Journal, archive: Archive, say: Callable[[str], None], place: Callable[[], tuple[int, str]],
+    ) -> None:  # fmt: skip
+        self._connect = connect
+        self._workshop = workshop
+        self._gatekeeper = gatekeeper
+        self._profile = profile
+        self._journal = journal
+        self._archive = archive
+        self._say = say
+        self._session: Session | None = None
+        types = tuple(kind for kind in TYPES if kind.read_only or not profile.read_only)
+        self.tool = Subagents(types, self._prepare, place, archive)
+
+    def begin(self, session: Session) -> Session:
+        """The run's session with the purse that is shared from now on."""
+        self._session = session._replace(purse=Spent())
+        return self._session
+
+    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> Session:
+        run = self._session
+        assert run is not None
+        profile = narrowed(self._profile, kind)
+        journal = self._journal.of(name)
+        turns = _Turns(lambda turn: self._say(f"{name}: turn {turn}"))
+        todo = Todo()
+        toolbox = RunToolbox(
+            self._workshop,
+            self._gatekeeper.of_agent(profile, journal.write),
+            profile,
+            (todo,) if TODO in profile.aids else (),
+            lambda: turns.now,
+            agent=name,
+        )
+        provider = self._connect()
+        return run._replace(
+            provider=provider,
+            system=system_prompt(kind.prompt, toolbox.specs),
+            toolbox=toolbox,
+            journal=journal,
+            cancel=cancel,
+            hooks=Hooks(
+                request_sent=turns,
+                retrying=self._retrying,
+                after_results=lambda info: [text] if (text := todo.recall(info.calls)) else (),
+                carried=lambda: (f"Your list:\n{rendered(todo.items)}",) if todo.items else (),
+            ),
+            compaction=Summaries(provider, self._archive, cost),
+            identity=f"{run.identity}-{name}",
+            own_turns=kind.turns,
+            part=True,
+        )
+
+    def _retrying(self, event: Retrying) -> None:
+        self._say(f"{event.reason}; asking again in {event.delay:.0f} s")
+
+
+def narrowed(profile: Profile, kind: AgentType) -> Profile:
+    """What a subagent of `kind` is given of the run's tools. What a run hands over stays with the run itself."""
+    if kind.read_only:
+        tools = tuple(name for name in profile.tools if name in READING)
+        return replace(profile, tools=tools, results=(), aids=(), read_only=True)
+    return replace(profile, results=(), aids=(TODO,))
+
+
+class _Turns:
+    """Which turn of its own a subagent is at."""
+
+    def __init__(self, say: Callable[[int], None]) -> None:
+        self.now = 0
+        self._say = say
+
+    def __call__(self, turn: int) -> None:
+        self.now = turn
+        self._say(turn)

@@ -1,0 +1,268 @@
+"""`task`: fresh history, one purse, only the last text back, readers side by side (S-114..S-121)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal import Journal, JournalFile, read_journal
+from bot.agent.loop import Hooks, LoopEnd, Session, run
+from bot.agent.spent import Spent
+from bot.agent.subagents import LONGEST_REPORT, TYPES, AgentType, Subagents
+from bot.agent.toolbox import Handler, Permission, Toolbox
+from bot.contracts.cancel import CancelToken
+from bot.contracts.events import Complete, Failed
+from bot.contracts.journal import AgentStarted, BudgetChanged, Result
+from bot.contracts.limits import Limits
+from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.contracts.outcome import StopReason
+from bot.contracts.tools import ToolOutcome
+from tests.support.scripted import ScriptedProvider, Turn, call, says
+from tests.support.sessions import header, results_of, spec
+
+Script = Callable[[str], Sequence[Turn]]
+
+
+class Closing(ScriptedProvider):
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Overlapping(Toolbox):
+    def may_overlap(self, call: ToolCall) -> bool:
+        return self.agents.read_only(call)
+
+    agents: Subagents
+
+
+@dataclass
+class Team:
+    """A run whose model plays `script` and whose subagents play `scripts(name)`."""
+
+    folder: Path
+    script: Sequence[Turn]
+    scripts: Script
+    limits: Limits = field(default_factory=Limits)
+    archive: Callable[[str], str] = lambda text: ""
+    tools: dict[str, Handler] = field(default_factory=dict)
+    types: tuple[AgentType, ...] = TYPES
+    models: dict[str, Closing] = field(default_factory=dict)
+    cancel: CancelToken = field(default_factory=CancelToken)
+
+    def run(self) -> LoopEnd:
+        with Journal(self.folder / "journal.jsonl", str) as journal:
+            agents = Subagents(self.types, self._prepare, self._place, self.archive)
+            toolbox = Overlapping([agents.spec], {"task": agents}, _permit)
+            toolbox.agents = agents
+            journal.write(header(tools=toolbox.specs))
+            self.model = ScriptedProvider(self.script)
+            self.place = (1, "c1")
+            self.session = Session(
+                self.model, "The run.", toolbox, journal, self.limits, self.cancel,
+                Hooks(turn_done=lambda info: None), purse=Spent(),
+            )  # fmt: skip
+            self.open = journal
+            return run(self.session, "the task")
+
+    def _place(self) -> tuple[int, str]:
+        return self.place
+
+    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> Session:
+        self.models[name] = Closing(self.scripts(name))
+        specs = [spec("echo", {"text": {"type": "string"}}), *(spec(tool) for tool in self.tools)]
+        handlers: dict[str, Handler] = {"echo": lambda values, cancel: ToolOutcome(values.get("text", ""))}
+        return self.session._replace(
+            provider=self.models[name], system=f"You are {kind.name}.", journal=self.open.of(name), cancel=cancel,
+            toolbox=Toolbox(specs, handlers | self.tools, _permit), own_turns=kind.turns, part=True,
+        )  # fmt: skip
+
+    def journal(self) -> JournalFile:
+        return read_journal(self.folder / "journal.jsonl")
+
+    def results(self) -> list[ToolResult]:
+        return [part for message in self.model.requests[-1] for part in results_of(message)]
+
+
+def _permit(tool: str, arguments: Any) -> Permission:
+    return Permission(True)
+
+
+def task(kind: str = "explore", prompt: str = "Find it.", call_id: str = "c1") -> ToolCall:
+    return call("task", json.dumps({"description": "look", "prompt": prompt, "agent_type": kind}), call_id)
+
+
+def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_path: Path) -> None:
+    look = says("Looking.", call("echo", '{"text": "in here"}', "x"))
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [look, says("It is in a.py:3.")])
+    end = team.run()
+    [model] = team.models.values()
+    assert [message.text for message in model.requests[0]] == ["Find it."]
+    [result] = team.results()
+    assert result.content.startswith("It is in a.py:3.\n\n(explore-1: 2 turns, ")
+    assert "Looking." not in result.content
+    assert end.stop is StopReason.END_TURN
+    assert model.closed
+
+
+def test_readers_of_one_answer_run_side_by_side_and_answer_in_the_order_of_the_calls(tmp_path: Path) -> None:
+    meet = threading.Barrier(2, timeout=60)
+
+    def scripts(name: str) -> Sequence[Turn]:
+        def answer(cancel: CancelToken) -> Complete:
+            meet.wait()
+            return says(f"I am {name}.")
+
+        return [answer]
+
+    both = [task(call_id="a"), task("plan", call_id="b")]
+    team = Team(tmp_path, [says(*both), says("Done.")], scripts)
+    team.run()
+    assert [(one.call_id, one.is_error) for one in team.results()] == [("a", False), ("b", False)]
+    texts = [one.content for one in team.results()]
+    assert "I am explore-" in texts[0]
+    assert "I am plan-" in texts[1]
+
+
+ALONE = {
+    "a writer": task("code"),
+    "another tool": call("echo", "{}"),
+    "broken arguments": call("task", '{"agent_type": "explore"'),
+    "no object": call("task", '["explore"]'),
+    "an unknown type": task("boss"),
+    "deep nonsense": call("task", "[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_is_not_a_reader_runs_alone(tmp_path: Path, name: str) -> None:
+    agents = Subagents(TYPES, lambda name, kind, cancel: pytest.fail("not run"), lambda: (1, "a"))
+    assert not agents.read_only(ALONE[name])
+    assert agents.read_only(task("explore"))
+
+
+def test_all_spend_from_one_purse(tmp_path: Path) -> None:
+    dear = says("Found.", usage=Usage(2_000_000))
+    team = Team(
+        tmp_path,
+        [says(task(), usage=Usage(1_000_000)), says("Done.")],
+        lambda name: [dear],
+        Limits(cost_usd=2.5),
+    )
+    end = team.run()
+    assert end.stop is StopReason.BUDGET
+    assert end.usage == Usage(3_000_000)
+    assert end.cost == pytest.approx(3.0)
+    assert [line.cost for line in team.journal().records(BudgetChanged)] == pytest.approx([1.0])
+    [result] = list(team.journal().records(Result))
+    assert (result.metadata["tokens"], result.metadata["turns"]) == (2_000_000, 1)
+
+
+def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None:
+    looks = [says(call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(20)]
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, Limits(turns=5))
+    end = team.run()
+    assert end.stop is StopReason.TURNS
+    [model] = team.models.values()
+    assert len(model.requests) == 4
+
+
+def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path) -> None:
+    kinds = (AgentType("explore", "agent_explore", True, 2, "looks"),)
+    looks = [says(f"Step {n}.", call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(9)]
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, types=kinds)
+    assert team.run().stop is StopReason.END_TURN
+    [result] = team.results()
+    assert result.is_error
+    assert result.content.startswith("It did not come to its end: The limit of 2 turns is reached.\nStep 1.")
+
+
+def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Path) -> None:
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [Failed("the server is down", 503)])
+    assert team.run().stop is StopReason.END_TURN
+    [result] = team.results()
+    assert result.is_error
+    assert "the server is down" in result.content
+    assert "(It ended without a word.)" in result.content
+
+
+def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path) -> None:
+    team = Team(
+        tmp_path, [says(task(call_id="a"), task("code", call_id="b")), says("Done.")], lambda name: [stop]
+    )
+
+    def stop(cancel: CancelToken) -> Complete | Failed:
+        team.cancel.fire("signal")
+        return Failed("canceled", canceled=True)
+
+    assert team.run().stop is StopReason.CANCELED
+    answered = [line.call_id for line in team.journal().records(Result)]
+    assert answered == ["a", "b"]
+    assert list(team.models) == ["explore-1"]
+
+
+def test_a_subagent_can_start_none_of_its_own(tmp_path: Path) -> None:
+    team = Team(
+        tmp_path,
+        [says(task("code")), says("Done.")],
+        lambda name: [says(task("code", call_id="z")), says("No.")],
+    )
+    team.run()
+    [result] = [part for message in team.models["code-1"].requests[-1] for part in results_of(message)]
+    assert 'There is no tool "task"' in result.content
+
+
+def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_path: Path) -> None:
+    look = says(call("echo", '{"text": "in here"}', "x"))
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [look, says("There.")])
+    team.run()
+    file = team.journal()
+    assert [line.name for line in file.records(Result)] == ["task"]
+    own = file.of("explore-1")
+    assert [line.name for line in own.records(Result)] == ["echo"]
+    [started] = own.records(AgentStarted)
+    assert (started.turn, started.call_id, started.kind) == (1, "c1", "explore")
+    assert len(file.everything) == len(file.lines) + len(own.lines)
+
+
+def test_what_it_changed_is_named(tmp_path: Path) -> None:
+    def edit(arguments: Any, cancel: CancelToken) -> ToolOutcome:
+        return ToolOutcome("ok", metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
+
+    team = Team(
+        tmp_path, [says(task("code")), says("Done.")], lambda name: [says(call("edit", "{}", "x")), says("Mended.")],
+        tools={"edit": edit},
+    )  # fmt: skip
+    end = team.run()
+    assert "; changed a.py)" in team.results()[0].content
+    assert end.files.changed == ("a.py",)
+
+
+def test_a_long_report_is_cut_and_kept_whole_elsewhere(tmp_path: Path) -> None:
+    kept: list[str] = []
+
+    def archive(text: str) -> str:
+        kept.append(text)
+        return "/run/archive/1.txt"
+
+    report = "r" * (LONGEST_REPORT + 1)
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [says(report)], archive=archive)
+    team.run()
+    assert kept == [report]
+    assert "the whole report: /run/archive/1.txt" in team.results()[0].content
+    assert len(team.results()[0].content) < LONGEST_REPORT + 300
+
+
+def test_only_the_types_that_there_are_can_be_asked_for(tmp_path: Path) -> None:
+    team = Team(tmp_path, [says(task("code")), says("Done.")], lambda name: [], types=TYPES[:2])
+    team.run()
+    [result] = team.results()
+    assert result.is_error
+    assert "agent_type" in result.content

@@ -1,0 +1,117 @@
+"""Subagents in whole runs: they work in the run's own tree, behind its wall, and are replayed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal_file import read_journal
+from bot.contracts.journal import FilesChanged, Result
+from bot.contracts.outcome import Status
+from bot.contracts.request import Verb
+from bot.run.replay import Replay, replay
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.repositories import git
+from tests.support.stage import Stage
+from tests.support.verb_runs import Came, carry_out, fork_pull, request_in, request_on
+
+pytestmark = pytest.mark.bubblewrap
+
+WHO = {"You explore one": "explore", "You design how": "plan", "You make one change": "code"}
+
+
+def task(kind: str, prompt: str = "Do it.") -> Call:
+    return Call("task", {"description": "a part", "prompt": prompt, "agent_type": kind})
+
+
+class Cast:
+    """Each plays its own steps, told apart by the system text."""
+
+    def __init__(self, main: list[Step], **others: list[Step]) -> None:
+        self._steps: Mapping[str, Iterator[Step]] = {
+            "": iter(main),
+            **{n: iter(s) for n, s in others.items()},
+        }
+        self.tools: dict[str, set[str]] = {}
+
+    def __call__(self, asked: Asked) -> Step:
+        system = str(asked.body["system"])
+        who = next((name for words, name in WHO.items() if words in system), "")
+        self.tools[who] = set(asked.tools)
+        return next(self._steps[who])
+
+
+def played(stage: Stage, cast: Cast, verb: Verb = Verb.FIX) -> Came:
+    return carry_out(stage, request_in(stage, verb, "round first"), cast)
+
+
+def replayed(stage: Stage, folder: Path, came: Came) -> None:
+    clone = folder / "clone"
+    git(folder, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(Replay(stage.bundle / "journal.jsonl", clone), {})
+    assert (again.difference, again.patch) == ("", came.bundle.patch)
+
+
+def test_a_subagent_makes_the_change_and_the_run_is_replayed_to_the_same_patch(
+    stage: Stage, tmp_path: Path
+) -> None:
+    coding: list[Step] = [VIEW, Turn(EDITS), shell("echo made > made.txt"), Say("Mended.")]
+    cast = Cast([task("code"), DESCRIBE, DONE], code=coding)
+    came = played(stage, cast)
+    assert came.outcome.status is Status.CHANGED
+    assert {file.path for file in came.outcome.files} == {"tidytime/format.py", "made.txt"}
+    assert "task" not in cast.tools["code"]
+    assert {"edit", "bash", "todo"} <= cast.tools["code"]
+    own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
+    assert [line.name for line in own.records(Result)] == ["view", "edit", "edit", "bash"]
+    assert [file.path for line in own.records(FilesChanged) for file in line.files] == ["made.txt"]
+    replayed(stage, tmp_path, came)
+
+
+def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:
+    cast = Cast([task("explore"), Say("Done.")], explore=[shell("echo x > x"), Say("No shell here.")])
+    came = played(stage, cast)
+    assert cast.tools["explore"] == {"view", "ls", "glob", "grep"}
+    assert came.outcome.files == ()
+    [refused] = read_journal(stage.bundle / "journal.jsonl").of("explore-1").records(Result)
+    assert 'There is no tool "bash"' in refused.content
+
+
+def test_what_a_subagent_has_seen_the_run_has_not(stage: Stage) -> None:
+    cast = Cast([task("explore"), Turn(EDITS[:1]), DONE], explore=[VIEW, Say("Seen.")])
+    played(stage, cast)
+    refused = [
+        one for one in read_journal(stage.bundle / "journal.jsonl").records(Result) if one.name == "edit"
+    ]
+    assert refused[0].is_error
+    assert "view" in refused[0].content
+
+
+def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
+    cast = Cast([task("code"), Say("Planned.")] * 2, code=[])
+    came = carry_out(stage, request_in(stage, Verb.PLAN), cast)
+    refused = next(read_journal(stage.bundle / "journal.jsonl").records(Result))
+    assert refused.is_error
+    assert "agent_type" in refused.content
+    assert came.outcome.files == ()
+
+
+def test_on_a_forks_head_a_subagent_runs_nothing_either(stage: Stage) -> None:
+    number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
+    cast = Cast([task("code"), DESCRIBE, DONE], code=[shell("touch x"), VIEW, Turn(EDITS), Say("Mended.")])
+    carry_out(stage, request_on(stage, number, Verb.FIX), cast)
+    assert "bash" not in cast.tools["code"]
+    first = next(read_journal(stage.bundle / "journal.jsonl").of("code-1").records(Result))
+    assert 'There is no tool "bash"' in first.content
+
+
+def test_policy_holds_for_subagents_and_their_denials_are_the_runs(stage: Stage) -> None:
+    rule = "rules:\n  - {effect: deny, paths: [tidytime/format.py], tools: [edit]}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": rule})
+    cast = Cast([task("code"), Say("Done.")], code=[VIEW, Turn(EDITS[:1]), Say("Denied.")])
+    came = played(stage, cast)
+    assert [(one.tool, one.subject) for one in came.outcome.denials] == [("edit", "tidytime/format.py")]
+    assert came.outcome.files == ()
