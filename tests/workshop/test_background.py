@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -47,9 +49,10 @@ def test_it_comes_back_at_once_and_says_where_it_is(workshop: Workshop, bench: B
     assert not outcome.is_error
     spill = outcome.metadata["spill"]
     assert outcome.metadata["running"] == 1
-    assert outcome.content.startswith("up\n[background command 1 was started in ")
+    assert f"[background command 1 was started in {bench.tree}; " in outcome.content
     assert f"its output goes to {spill}; see bash_output" in outcome.content
     assert f"The working folder is still {bench.tree}]" in outcome.content
+    assert eventually(lambda: printed(workshop, "up\n"), 20)
     assert len(running(mark)) > 0
 
 
@@ -170,6 +173,36 @@ def test_nothing_of_it_outlives_the_sandbox(bench: Bench, style: str, mark: str)
     assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
     workshop.close()
     assert running(f"sleep\0{mark}") == []
+
+
+SUPERVISOR = """
+import os, sys
+from pathlib import Path
+from bot.contracts.cancel import CancelToken
+from bot.sandbox.choose import choose
+from bot.workshop.client.workshop import Answer, Workshop
+folder = Path(sys.argv[1])
+workshop = Workshop.start(choose(sys.argv[2]), tree=folder / "tree", folder=folder, environment=os.environ,
+                          ask=lambda _: Answer(True))
+workshop.call("bash", {"command": sys.argv[3], "background": True}, CancelToken())
+print("up", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("sandbox", ["off", pytest.param("strict", marks=pytest.mark.bubblewrap)])
+@pytest.mark.parametrize("style", DAEMONS)
+def test_nothing_of_it_outlives_a_supervisor_that_was_killed(
+    bench: Bench, sandbox: str, style: str, mark: str
+) -> None:
+    command = DAEMONS[style].replace("{}", mark)
+    arguments = [sys.executable, "-c", SUPERVISOR, str(bench.folder), sandbox, command]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
+        assert supervisor.stdout is not None
+        assert supervisor.stdout.readline() == b"up\n"
+        assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
+        supervisor.kill()
+    assert eventually(lambda: running(f"sleep\0{mark}") == [], 20)
 
 
 def test_what_it_leaves_behind_ends_with_it(workshop: Workshop, mark: str) -> None:

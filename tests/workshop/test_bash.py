@@ -224,3 +224,14 @@ def test_what_a_command_printed_does_not_count_as_viewed(workshop: Workshop) -> 
     outcome = workshop.call("edit", {"path": "a.txt", "old": "one", "new": "two"}, CancelToken())
     assert outcome.is_error
     assert "view" in outcome.content
+
+
+def test_a_command_that_could_not_be_run_is_an_error_and_no_more(workshop: Workshop) -> None:
+    spill = Path(bash(workshop, "true").metadata["spill"]).parent
+    bash(workshop, f"rm -r {spill}")
+    for more in ({}, {"background": True}):
+        outcome = bash(workshop, "true", **more)
+        assert outcome.is_error
+        assert outcome.content == "The command could not be run: No such file or directory."
+    spill.mkdir()
+    assert bash(workshop, "echo again").content == "again\n[exit code 0]"
