@@ -81,7 +81,9 @@ class Check:
         if key and key not in self.policy:
             return Decision(False, f"{self.file} has no `{key}`.")
         if self._is_draft and "drafts" not in self.policy:
-            return Decision(False, "The pull request is a draft; it is reviewed when it is ready, or when asked.")
+            return Decision(
+                False, "The pull request is a draft; it is reviewed when it is ready, or when asked."
+            )
         if asked.tier is not None:
             return Decision(True, f"The event `{asked.trigger.event}` is looked at.")
         author, sender = asked.asker, asked.sender
@@ -246,6 +248,7 @@ def go_on(actions: Actions, comment: str, *, gate: bool) -> ExitCode:
         actions.set_output("comment", comment)
     if gate:
         actions.set_output("gate", f"{GO} {comment}".rstrip())
+        actions.add_summary("**Slash Agent: queued**\n\nThe job that runs the agent comes next.")
     else:
         actions.set_output("go", "true")
     return ExitCode.DONE
@@ -292,5 +295,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main(os.environ))
     except AgentError as error:
-        Actions(os.environ, sys.stderr).print(f"slash-agent: {error}")
+        log = Actions(os.environ, sys.stderr)
+        log.print(f"slash-agent: {error}")
+        log.add_summary(f"**Slash Agent: failed**\n\n{error}")
         sys.exit(error.exit_code)

@@ -107,6 +107,19 @@ def test_the_job_that_runs_the_agent_has_no_token_that_can_push() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["agent.yml", "one-job.yml", "review.yml"])
+def test_what_a_run_had_is_kept_also_when_it_failed_or_was_cancelled(name: str) -> None:
+    """The step of the action itself may have had no time for it: the next one makes the bundle, and is always run."""
+    described = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
+    jobs = [job for job in described["jobs"].values() if "upload-artifact" in str(job["steps"])]
+    assert jobs
+    for job in jobs:
+        salvage, upload = job["steps"][-2:]
+        assert salvage["with"]["mode"] == "salvage"
+        assert salvage["if"].startswith("(failure() || cancelled())")
+        assert upload["if"] == "always() && (steps.agent.outputs.bundle || steps.kept.outputs.bundle) != ''"
+
+
 def test_the_page_has_each_jobs_permissions() -> None:
     page = (ROOT / "docs" / "action.md").read_text()
     said = re.findall(r"^\| `([\w-]+\.yml)` \| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE)

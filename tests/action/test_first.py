@@ -405,6 +405,20 @@ def test_without_a_token_the_input_is_named(stage: Stage) -> None:
     assert "github-token" in ran.said
 
 
+@pytest.mark.parametrize(
+    ("body", "more", "said"),
+    [
+        ("/agent fix this", {"SLASH_AGENT_MODE": "gate"}, "queued"),
+        ("/agent fix this", {"SLASH_AGENT_GITHUB_TOKEN": ""}, "failed"),
+        ("Thanks!", {}, "no_change"),
+    ],
+)
+def test_the_jobs_page_says_how_it_ended(stage: Stage, body: str, more: dict[str, str], said: str) -> None:
+    summary = stage.folder / "summary"
+    first(stage, stage.ask(body), GITHUB_STEP_SUMMARY=str(summary), **more)
+    assert summary.read_text().startswith(f"**Slash Agent: {said}**")
+
+
 # -- how fast
 
 
