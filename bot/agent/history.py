@@ -21,6 +21,8 @@ class History:
         self._messages: list[Message] = []
         self._open: tuple[ToolCall, ...] = ()
         self._ids: set[str] = set()
+        # How many messages stand behind a summary that was not there when they were made.
+        self.moved = 0
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -69,6 +71,7 @@ class History:
         if not 1 < first_kept <= len(self._messages) or (kept and kept[0].role != "assistant"):
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
         self._messages = [self._messages[0], Message("user", (Text(text),)), *kept]
+        self.moved = len(self._messages)
 
     def view(self) -> Sequence[Message]:
         """The messages of one request. Costs nothing, and does not change when the history grows."""

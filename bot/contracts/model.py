@@ -75,7 +75,8 @@ class ModelRequest:
     tools that may be called now, `None` for all; `required` with a single name asks for that very tool. Both are
     wishes: not every vendor knows every one of them, and some refuse them while a model thinks, so whoever runs the
     calls still checks. `session` is the session's id, by which a vendor finds its cache. `max_output` caps the answer
-    in tokens; 0 is the model's own limit.
+    in tokens; 0 is the model's own limit. `moved` is how many messages stand behind others than when they were made,
+    after a summary took the place of what was before them: some vendors tie a model's thinking to that.
     """
 
     system: str
@@ -85,6 +86,7 @@ class ModelRequest:
     allowed: tuple[str, ...] | None = None
     session: str = ""
     max_output: int = 0
+    moved: int = 0
 
 
 class Provider(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ class AnthropicMessages:
         self.info = info
         self.by = f"messages/{info.name}"
         self._history = History(self._message)
+        self._moved = History(self._unthinking)
         self._opening = Opening(self._render)
         self._client = self._open(patience, idle)
 
@@ -115,7 +117,7 @@ class AnthropicMessages:
 
     def encode(self, request: ModelRequest) -> bytes:
         """The body. What changes from turn to turn comes last: messages, marks on their end, tool choice."""
-        rows = _joined(self._history.encoded(request.messages))
+        rows = _joined(self._rows(request))
         # The newest message, and those marked before: a lookup walks back 20 blocks at most, and one turn with
         # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
         users = (at for at in range(len(rows) - 1, -1, -1) if rows[at].startswith(_USER))
@@ -125,6 +127,20 @@ class AnthropicMessages:
         choice = anthropic_choice(request, forced=forced)
         tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
         return b'%s"messages":[%s]%s}' % (self._opening.of(request), b",".join(rows), tail)
+
+    def _rows(self, request: ModelRequest) -> list[bytes]:
+        """Each message's bytes. Thinking is tied to everything before it: what was moved goes without."""
+        if not request.moved:
+            return self._history.encoded(request.messages)
+        moved, rest = request.messages[: request.moved], request.messages[request.moved :]
+        return [*self._moved.encoded(moved), *self._history.encoded(rest)]
+
+    def _unthinking(self, message: Message, position: int) -> bytes:
+        """A moved message. Models that are given a number of tokens to think with tie nothing, and want it back."""
+        if self.info.thinking == "budget":
+            return self._message(message, position)
+        parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
+        return self._message(replace(message, parts=parts), position)
 
     def _render(self, request: ModelRequest) -> bytes:
         """Everything before the messages."""

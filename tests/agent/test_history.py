@@ -63,3 +63,15 @@ def test_a_message_without_parts_is_not_kept() -> None:
     history.add_user("go")
     history.add_assistant(Message("assistant", ()), 1)
     assert len(history) == 1
+
+
+def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_not() -> None:
+    history = asking("a")
+    history.add_results(results("a"))
+    history.add_assistant(Message("assistant", (Text("two"),)), 2)
+    assert history.moved == 0
+    history.shorten("the summary", 3)
+    assert [message.text for message in history.view()] == ["go", "the summary", "two"]
+    assert history.moved == 3
+    history.add_user("more")
+    assert history.moved == 3

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +17,14 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelRequest
+from bot.contracts.tools import ToolSpec
 from bot.providers.connect import connect
 from tests.support.model_script import Call, Say, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, run, user
 
 MESSAGES, CHAT, RESPONSES = MODELS
+ROOT = Path(__file__).parents[2]
 MARK = {"type": "ephemeral"}
 
 
@@ -360,3 +367,135 @@ def test_messages_no_longer_in_the_history_are_forgotten() -> None:
     history.encoded([user("summary")])
     history.encoded([first])
     assert encoded.count(first) == 2
+
+
+def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_it_is_tied_to_it() -> None:
+    history = (
+        user("q"),
+        user("the summary"),
+        assistant(Thinking("kept", "sig-1"), ToolCall("a", "bash", "{}")),
+        results(ToolResult("a", "bash", "ok")),
+        assistant(Thinking("new", "sig-2"), ToolCall("b", "bash", "{}")),
+        results(ToolResult("b", "bash", "ok")),
+    )
+    for model, thought in ((MESSAGES, ["sig-2"]), ("anthropic/claude-sonnet-4-5", ["sig-1", "sig-2"])):
+        _, requests = run(model, [Say("ok")], replace(ask(*history), moved=4))
+        blocks = [block for row in requests[0].json["messages"] for block in row["content"]]
+        assert [block["signature"] for block in blocks if block["type"] == "thinking"] == thought
+        assert [block["id"] for block in blocks if block["type"] == "tool_use"] == ["a", "b"]
+
+
+def test_another_models_thinking_is_left_out_and_the_own_stays() -> None:
+    turn = Turn((Think("hm", "sig"), Think(redacted="opaque"), Say("So.")))
+    said = completed(run("anthropic/claude-opus-5", [turn])[0]).message
+    kinds = [
+        block["type"] for block in sent(MESSAGES, user("q"), said, user("go on"))["messages"][1]["content"]
+    ]
+    assert kinds == ["text"]
+    own = completed(run(MESSAGES, [turn])[0]).message
+    kinds = [
+        block["type"] for block in sent(MESSAGES, user("q"), own, user("go on"))["messages"][1]["content"]
+    ]
+    assert kinds == ["thinking", "redacted_thinking", "text"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_conversation_of_any_other_format_goes_on_in_this_one(model: str) -> None:
+    """After a switch of models: calls and results stay pairs, nothing opaque comes along."""
+    turn = Turn((Think("hm", "sig"), Say("So."), Call("bash", {"command": "ls"}, "id|with:odd signs " * 4)))
+    for other in MODELS:
+        said = completed(run(other, [turn])[0]).message
+        answer = results(ToolResult(said.calls[0].id, "bash", "hi"))
+        _, requests = run(model, [Say("ok")], ask(user("q"), said, answer))
+        text = requests[0].body.decode()
+        ids = set(re.findall(r'"(?:tool_use_id|tool_call_id|call_id)":"([^"]*)"', text))
+        calls = set(re.findall(r'"(?:id|call_id)":"(call_[^"]*)"', text))
+        assert len(ids) == 1
+        assert ids <= calls
+        assert ("sig" in text.replace("signs", "")) == (model == other and model != CHAT)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_white_space_alone_is_no_message(model: str) -> None:
+    _, requests = run(
+        model, [Say("ok")], ask(user("q"), assistant(Text(" \n")), user("\t"), user("go on"), system="")
+    )
+    body = requests[0].json
+    rows = body.get("messages") or body["input"]
+    assert {row["role"] for row in rows} == {"user"}
+    assert '"\\t"' not in requests[0].body.decode()
+    assert '" \\n"' not in requests[0].body.decode()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_user_messages_in_a_row_are_all_there_in_order(model: str) -> None:
+    _, requests = run(model, [Say("ok")], ask(user("one"), user("two"), user("three"), system=""))
+    text = requests[0].body.decode()
+    assert text.index('"one"') < text.index('"two"') < text.index('"three"')
+    rows = requests[0].json.get("messages") or requests[0].json["input"]
+    assert len(rows) == (1 if model == MESSAGES else 3)
+
+
+def test_white_space_at_the_end_of_the_models_last_words_is_taken_off_for_messages() -> None:
+    body = sent(MESSAGES, user("q"), assistant(Text("So. \n")))
+    assert body["messages"][1]["content"][0]["text"] == "So."
+    calls = assistant(Text("So. \n"), ToolCall("a", "bash", "{}"))
+    body = sent(MESSAGES, user("q"), calls, results(ToolResult("a", "bash", "ok")))
+    assert body["messages"][1]["content"][0]["text"] == "So. \n", "what is followed by a call stays as it was"
+
+
+def test_an_id_that_is_too_long_for_chat_is_replaced_in_call_and_result_alike() -> None:
+    odd = "toolu_" + "x" * 40
+    body = sent(
+        CHAT, user("q"), assistant(ToolCall(odd, "bash", "{}")), results(ToolResult(odd, "bash", "ok"))
+    )
+    id = body["messages"][2]["tool_calls"][0]["id"]
+    assert body["messages"][3]["tool_call_id"] == id
+    assert len(id) <= 40
+    fits = "call|with.a:sign"
+    body = sent(
+        CHAT, user("q"), assistant(ToolCall(fits, "bash", "{}")), results(ToolResult(fits, "bash", "ok"))
+    )
+    assert body["messages"][2]["tool_calls"][0]["id"] == fits
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_schema_goes_out_whole(model: str) -> None:
+    """Nested objects, enums, what is required: a model leaves out what it is not told of."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "mode": {"type": "string", "enum": ["a", "b"]},
+            "edits": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"old": {"type": "string", "minLength": 1}},
+                    "required": ["old"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "required": ["mode", "edits"],
+    }
+    _, requests = run(model, [Say("ok")], ask(tools=(ToolSpec("edit", "Edit.", schema),)))
+    tool = requests[0].json["tools"][0]
+    tool = tool.get("function", tool)
+    assert (tool.get("parameters") or tool["input_schema"]) == schema
+    assert (tool["name"], tool["description"]) == ("edit", "Edit.")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_seed(model: str) -> None:
+    program = (
+        "from tests.providers.test_requests import session; import sys, hashlib\n"
+        f"print(hashlib.sha256(b'|'.join(session({model!r}, 2))).hexdigest())"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(seen) == 1
