@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -154,7 +154,7 @@ def test_a_head_that_moves_during_the_run_is_left_alone_and_the_result_is_beside
     stage.forge.commit(stage.repo, {POLICY: "push_to_head: true\n"})
     number = theirs(stage)
     event = stage.ask("/agent fix the rounding", number=number)
-    stage.sample = replace_event(stage, event)
+    stage.sample = replace(stage.sample, event=event)
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     steps: list[Step] = [VIEW, Turn(EDITS), shell("sleep 3"), DESCRIBE, DONE]
     with running(stage, steps, token, meanwhile=3) as process:
@@ -182,25 +182,7 @@ def test_a_head_that_is_rewritten_during_the_run_gets_nothing_and_the_thread_is_
     assert any("its head was rewritten" in body for body in stage.bot_comments(number))
 
 
-def replace_event(stage: Stage, event: Any) -> Any:
-    """The sample with another event, which is what a run that is not waited for is given."""
-    from dataclasses import replace
-
-    return replace(stage.sample, event=event)
-
-
 # Names of branches
-
-
-def test_a_branch_name_that_a_person_took_is_left_alone(stage: Stage) -> None:
-    event = stage.sample.event
-    name = f"agent/issue-{stage.sample.issue}-round-durations-before-splitting-them"
-    mine = stage.forge.commit(stage.repo, {"mine.md": "mine\n"}, branch=name, author=MAINTAINER)
-    assert act(stage, event, "issue_comment", mending()).ran.code == 0
-    publish(stage, event, "issue_comment")
-    [pull] = stage.pulls()
-    assert pull["head"]["ref"] == f"{name}-2"
-    assert stage.branches()[name] == mine
 
 
 NAMES = ["fix/#12", "a'b\"c", "größe\u00a0weit\u3000x", "-dash", "$(id)`id`;&|", "x" * 250]
