@@ -18,7 +18,7 @@ from bot.publish.commit import Prepared, read_template
 from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.publish.remote import PREFIX
 from bot.publish.runs import about_runs, start_runs
-from bot.publish.tasks import check_alone, label
+from bot.publish.tasks import check_alone, check_room, label
 from bot.publish.work import OpeningRefusedError, Published, Work
 
 
@@ -57,6 +57,7 @@ def find_target(work: Work, proposal: Proposal) -> Target:
     own = _own_pulls(work, proposal, heads)
     target = choose_target(proposal.name, proposal.prepared.sha, heads, own, never=proposal.never)
     check_alone(work, target)
+    check_room(work, target, proposal.policy.maintenance.open_pulls)
     return target
 
 

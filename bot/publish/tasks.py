@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bot.contracts.errors import PublishError
+from bot.contracts.request import Tier
 from bot.contracts.wording import count_of
 from bot.github.errors import GitHubError
 from bot.policy.schema import Policy
 from bot.publish.branch import Target
 from bot.publish.commit import read_base_file
+from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.remote import PREFIX
 from bot.publish.work import Work
 from bot.tasks.apply import bounded
 from bot.tasks.file import path_of, read_task
 from bot.tasks.task import Task
+
+_MOST_PULLS = 300
 
 
 def branch_of(task: str) -> str:
@@ -37,6 +43,25 @@ def check_alone(work: Work, target: Target) -> None:
         raise PublishError(
             f"People have committed to {others}, the pull request of the task {work.request.task}: there is one at a "
             "time, so nothing was pushed."
+        )
+
+
+def check_room(work: Work, target: Target, most: int) -> None:
+    """Raises `PublishError` where `most` pull requests of tasks are open and the schedule would open another. The plan
+    counted, but two plans may have been under way at once."""
+    request = work.request
+    if not request.task or request.actor.tier is not Tier.SCHEDULE or target.pull is not None or target.done:
+        return
+    me = work.host.me()
+    there = [
+        pull
+        for pull in islice(work.host.pulls(work.repository), _MOST_PULLS)
+        if (read_mark(pull.body, PULL_REQUEST) or {}).get("task") and is_ours(pull.author, me)
+    ]
+    if len(there) >= most:
+        raise PublishError(
+            f"Open pull requests of tasks: {len(there)}, and the policy allows {most}, so nothing was pushed. "
+            "The task is looked at again when its schedule has it next."
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.request import Actor, Tier
 from bot.publish.bundle import Bundle
-from bot.publish.markers import PULL_REQUEST, read_mark
+from bot.publish.markers import PULL_REQUEST, mark, marked, read_mark
 from tests.publish.conftest import FIXED, REPO, World
 
 TASK = "---\npaths: [invoice.py]\nlabels: [maintenance]\n---\nRound totals.\n"
@@ -70,6 +70,25 @@ def test_the_same_result_again_is_found_beneath_peoples_commits(world: World) ->
     first = world.publish(bundle)
     world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
     assert world.publish(bundle).pr_number == first.pr_number
+
+
+def test_no_more_are_opened_than_may_be_open_whatever_the_plan_counted(world: World) -> None:
+    """Two plans may have been under way at once. One that is there is refreshed even so."""
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "maintenance: { open_pulls: 1 }\n"})
+    first = world.publish(scheduled(world))
+    with pytest.raises(PublishError, match="Open pull requests of tasks: 1, and the policy allows 1"):
+        world.publish(scheduled(world, task="rounding-up"))
+    assert set(world.branches()) == {"main", BRANCH}
+    world.base_sha = world.forge.commit(REPO, {"README.md": "newer\n"})
+    assert world.publish(scheduled(world)).pr_number == first.pr_number
+
+
+def test_peoples_pull_requests_take_no_room(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "maintenance: { open_pulls: 1 }\n"})
+    world.forge.commit(REPO, {"README.md": "mine\n"}, branch="mine", author="ann")
+    body = marked("Mine.", mark(PULL_REQUEST, task="rounding"))
+    world.forge.open_pull(REPO, "ann", "mine", title="Mine", body=body)
+    assert world.publish(scheduled(world)).created
 
 
 def test_two_tasks_whose_names_begin_alike_are_two(world: World) -> None:

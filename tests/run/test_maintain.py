@@ -86,6 +86,19 @@ def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(s
     assert f"People have committed to #{number}" in why(planned, "links")
 
 
+def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage) -> None:
+    """Its author is the app and its committer GitHub; the mark names it, and that costs no call."""
+    branch = "agent/task-links"
+    head = stage.forge.commit(stage.repo, {"a.txt": "b\n"}, branch=branch, author="mira-okafor")
+    body = marked("Mended.", mark(PULL_REQUEST, issue="none", base="0", head=head, task="links"))
+    number = stage.forge.open_pull(stage.repo, ACTIONS_BOT, branch, title="links", body=body, draft=True)
+    planned = plan(stage)
+    assert next(one for one in planned["decided"] if one["task"] == "links")["pull"] == number
+    assert not [line for line in stage.asked_by_bot() if line.endswith("/commits")]
+    stage.forge.commit(stage.repo, {"a.txt": "c\n"}, branch=branch, author="mira-okafor")
+    assert "People have committed" in why(plan(stage), "links")
+
+
 def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage) -> None:
     closed, merged = pull_of(stage, "links"), pull_of(stage, "tidy")
     stage.forge.set_pull(stage.repo, merged, draft=False)
