@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import events, large_file, review
+from benchmarks import events, large_file, patching, review
 from benchmarks.memory import Peak
 from benchmarks.pairs import measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -44,6 +44,7 @@ class Scale:
     spread: int = 4
     diff_files: int = review.FILES
     comments: int = events.COMMENTS
+    patched_files: int = patching.FILES
     large_file: int = large_file.SIZE
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
@@ -213,6 +214,12 @@ def anchors(bench: Bench) -> Iterator[Row]:
     return review.anchors(bench.scale.diff_files, bench.scale.runs)
 
 
+def patch(bench: Bench) -> Iterator[Row]:
+    """Many files changed in one call."""
+    bench.say("patch")
+    return patching.patching(bench.folder / "patching", bench.scale.patched_files, bench.scale.runs)
+
+
 def refusals(bench: Bench) -> Iterator[Row]:
     """Events that lead to nothing, in the action's first step."""
     bench.say("refusals")
@@ -235,6 +242,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "search": search,
     "view": view,
     "anchors": anchors,
+    "patch": patch,
     "refusals": refusals,
     "thread": thread,
 }

@@ -27,6 +27,7 @@ TINY = Scale(
     spread=1,
     diff_files=4,
     comments=30,
+    patched_files=3,
     large_file=70_000_000,
     trees={50_000: 40, 300_000: 60},
 )

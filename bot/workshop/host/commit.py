@@ -28,7 +28,7 @@ from bot.workshop.host.transaction import Step, StepFailed, carry_out
 class Change:
     """One file. `before` is `None` for one that is to be created, `after` for one that is to go; a file that moves is
     created, with its old self as `source`. `exact` are the bytes of `after` where they are known, `mode` the permission
-    bits of a file that is created."""
+    bits of a file that is created, `known` the lines that change."""
 
     path: Path
     before: Loaded | None
@@ -36,6 +36,7 @@ class Change:
     source: Loaded | None = None
     exact: bytes | None = None
     mode: int | None = None
+    known: tuple[Block, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ def _propose(context: Context, change: Change) -> _Proposal:
         created=before is None,
         deleted=after is None,
         source=change.source.name if change.source else "",
+        known=change.known,
     )
     mode = change.mode
     if before is not None:

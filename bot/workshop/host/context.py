@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,9 +46,9 @@ def _no_diagnostics(paths: Sequence[Path]) -> str:
 
 @dataclass(slots=True)
 class Context:
-    """`root` is the work tree, `tmp`, `spill` and the folder of `history` lie outside it and may be written.
+    """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
+    outside it and may be written. `readable` are folders of others that may be read, and no more: the skills.
 
-    `readable` are folders of others that may be read, and no more: the skills.
     `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
     `failed` counts, by path, the tries to change a file that failed since the last that did not.
     """
@@ -69,6 +70,8 @@ class Context:
     failed: dict[Path, int] = field(default_factory=dict)
     jobs: Jobs = field(default_factory=Jobs)
     files: KnownFiles = field(init=False)
+    real_root: str = field(init=False)
 
     def __post_init__(self) -> None:
+        self.real_root = os.path.realpath(self.root)
         self.files = KnownFiles(self.root, self.tmp, self.cancelled)

@@ -3,7 +3,7 @@ begin with a plus or a minus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 CONTEXT = 3
@@ -35,11 +35,22 @@ class Diff:
 
 
 def compare(
-    old: str, new: str, path: str, *, created: bool = False, deleted: bool = False, source: str = ""
+    old: str,
+    new: str,
+    path: str,
+    *,
+    created: bool = False,
+    deleted: bool = False,
+    source: str = "",
+    known: Sequence[Block] | None = None,
 ) -> Diff:
-    """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
+    """The difference between two versions of the file `path`, which was moved there from `source` if that is given.
+
+    `known` are the changes, where somebody knows them: looking for them takes most of the time.
+    """
     old_lines, new_lines = _lines(old), _lines(new)
-    blocks = tuple(_blocks(old_lines, new_lines))
+    found = _blocks(old_lines, new_lines) if known is None else _narrowed(old_lines, new_lines, known)
+    blocks = tuple(found)
     additions = sum(d - c for _, _, c, d in blocks)
     removals = sum(b - a for a, b, _, _ in blocks)
     text = f"rename from {source}\nrename to {path}\n" if source else ""
@@ -74,6 +85,17 @@ def _blocks(old: list[str], new: list[str]) -> Iterator[Block]:
     for tag, a, b, c, d in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes():
         if tag != "equal":
             yield top + a, top + b, top + c, top + d
+
+
+def _narrowed(old: list[str], new: list[str], blocks: Sequence[Block]) -> Iterator[Block]:
+    """The changes without the lines at their ends that are the same after all."""
+    for a, b, c, d in blocks:
+        while a < b and c < d and old[a] == new[c]:
+            a, c = a + 1, c + 1
+        while a < b and c < d and old[b - 1] == new[d - 1]:
+            b, d = b - 1, d - 1
+        if a < b or c < d:
+            yield a, b, c, d
 
 
 def _render(old: list[str], new: list[str], blocks: tuple[Block, ...]) -> Iterator[str]:

@@ -77,8 +77,11 @@ def load(context: Context, path: Path, asked: str) -> Loaded:
 def read_all(fd: int, name: str) -> bytes:
     """Everything from the descriptor's start, up to `LARGE`. Raises `ToolFailure` when reading fails."""
     try:
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(LARGE + 1)
+        room, pieces = LARGE + 1, []
+        while room and (piece := os.read(fd, min(room, max(4096, os.fstat(fd).st_size + 1)))):
+            pieces.append(piece)
+            room -= len(piece)
+        return b"".join(pieces)
     except OSError as error:
         raise failure(error, name) from None
 

@@ -1,5 +1,8 @@
 """Every version of every file that the tools changed: bytes by their hash, and a log in the order of the changes.
 
+Two files, both only ever appended to: `content` with the bytes, each once, and `log.jsonl` with a line for each of
+them and for each version. A file for every version would cost a patch of many files as much as all the rest of it.
+
 It lies in the run's folder, outside the work tree. Version 0 is what a file was before the first change, absent
 included; what somebody else (a command) made of it between two changes is a version of its own; a deletion is one
 without bytes.
@@ -7,6 +10,7 @@ without bytes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -17,7 +21,7 @@ from typing import Any
 OUTSIDE = "outside"
 """The `tool` of a version that no tool of ours made."""
 
-_LOG = "log.jsonl"
+_LOG, _CONTENT = "log.jsonl", "content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +59,23 @@ class History:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._versions: dict[str, list[Version]] | None = None
-        self._kept: set[str] = set()
+        self._kept: dict[str, tuple[int, int]] = {}
+        self._size = 0
 
     def record(self, tool: str, seq: int, changes: Iterable[Changed]) -> None:
         """Log what one call changed. Raises `OSError`."""
         made: list[Version] = []
+        states: list[State] = []
         for change in changes:
             known = self._known().setdefault(change.path, [])
-            if not known:
-                made.append(self._add(known, change, change.before, "base", seq))
-            elif known[-1].sha256 != change.before.sha256:
-                made.append(self._add(known, change, change.before, OUTSIDE, seq))
-            made.append(self._add(known, change, change.after, tool, seq))
-        lines = "".join(json.dumps(_plain(version)) + "\n" for version in made)
-        with open(self._folder / _LOG, "ab", buffering=0) as log:
-            log.write(lines.encode())
+            if not known or known[-1].sha256 != change.before.sha256:
+                by = OUTSIDE if known else "base"
+                made.append(_add(known, change.path, change.before, by, seq))
+            made.append(_add(known, change.path, change.after, tool, seq))
+            states += [change.before, change.after]
+        kept = self._keep(states)
+        lines = [json.dumps(line) + "\n" for line in (*kept, *map(_plain, made))]
+        self._append(_LOG, "".join(lines).encode())
 
     def versions(self, path: str) -> tuple[Version, ...]:
         return tuple(self._known().get(path, ()))
@@ -79,8 +85,13 @@ class History:
         commands of the run can write in this folder."""
         if version.sha256 is None:
             return None
+        if version.sha256 not in self._kept:
+            raise LookupError("its bytes are gone")
+        at, size = self._kept[version.sha256]
         try:
-            data = self._blob(version.sha256).read_bytes()
+            with open(self._folder / _CONTENT, "rb") as file:
+                file.seek(at)
+                data = file.read(size)
         except OSError as error:
             raise LookupError(f"its bytes are gone: {error.strerror}") from error
         if _sha256(data) != version.sha256:
@@ -88,48 +99,70 @@ class History:
         return data
 
     def _known(self) -> dict[str, list[Version]]:
+        """The versions by path; what an earlier workshop of the run logged is read first."""
         if self._versions is None:
             self._versions = {}
-            for version in _read_log(self._folder / _LOG):
-                self._versions.setdefault(version.path, []).append(version)
+            with contextlib.suppress(FileNotFoundError):
+                self._size = os.stat(self._folder / _CONTENT).st_size
+            for plain in _read_log(self._folder / _LOG):
+                with contextlib.suppress(ValueError, TypeError, KeyError):
+                    self._take(self._versions, plain)
         return self._versions
 
-    def _add(self, known: list[Version], change: Changed, state: State, tool: str, seq: int) -> Version:
-        self._keep(state)
-        version = Version(change.path, len(known), state.sha256, state.mode, tool, seq)
-        known.append(version)
-        return version
+    def _take(self, versions: dict[str, list[Version]], plain: Mapping[str, Any]) -> None:
+        if "size" in plain:
+            self._kept[str(plain["sha256"])] = int(plain["at"]), int(plain["size"])
+        else:
+            version = _version(plain)
+            versions.setdefault(version.path, []).append(version)
 
-    def _keep(self, state: State) -> None:
-        if state.data is None or state.sha256 is None or state.sha256 in self._kept:
-            return
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(self._blob(state.sha256), flags, 0o600), "wb", buffering=0) as blob:
-            blob.write(state.data)
-        self._kept.add(state.sha256)
+    def _keep(self, states: Iterable[State]) -> list[dict[str, Any]]:
+        """Append the bytes that are not there yet; the log's lines on them."""
+        new: list[bytes] = []
+        lines: list[dict[str, Any]] = []
+        at = self._size
+        for state in states:
+            if state.data is None or state.sha256 is None or state.sha256 in self._kept:
+                continue
+            size = len(state.data)
+            new.append(state.data)
+            self._kept[state.sha256] = at, size
+            lines.append({"sha256": state.sha256, "at": at, "size": size})
+            at += size
+        if new:
+            self._append(_CONTENT, b"".join(new))
+            self._size = at
+        return lines
 
-    def _blob(self, sha256: str) -> Path:
-        return self._folder / sha256
+    def _append(self, name: str, data: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(self._folder / name, flags, 0o600), "wb") as file:
+            file.write(data)
 
 
-def _read_log(log: Path) -> Iterable[Version]:
+def _add(known: list[Version], path: str, state: State, tool: str, seq: int) -> Version:
+    version = Version(path, len(known), state.sha256, state.mode, tool, seq)
+    known.append(version)
+    return version
+
+
+def _read_log(log: Path) -> Iterable[Mapping[str, Any]]:
     """What is logged. A line that was cut or is none is passed over: losing a version loses no work."""
     try:
         rows = log.read_bytes().split(b"\n")
     except FileNotFoundError:
         return
     for row in rows:
-        try:
-            yield _version(json.loads(row))
-        except (ValueError, TypeError, KeyError):
-            continue
+        with contextlib.suppress(ValueError):
+            plain = json.loads(row)
+            if isinstance(plain, dict):
+                yield plain
 
 
 def _version(plain: Mapping[str, Any]) -> Version:
-    sha256 = plain["sha256"]
-    if sha256 is not None and not (isinstance(sha256, str) and sha256.isalnum()):
-        raise ValueError("no hash")
-    return Version(plain["path"], plain["version"], sha256, plain["mode"], plain["tool"], plain["call"])
+    return Version(
+        plain["path"], plain["version"], plain["sha256"], plain["mode"], plain["tool"], plain["call"]
+    )
 
 
 def _plain(version: Version) -> dict[str, Any]:

@@ -13,7 +13,7 @@ def resolve(context: Context, path: str) -> Path:
 
     Relative paths count from the root. Raises `ToolFailure` for everything outside.
     """
-    return _resolve(context, path, (context.root,))
+    return _resolve(context, path, ())
 
 
 def resolve_readable(context: Context, path: str) -> Path:
@@ -29,7 +29,7 @@ def _resolve(context: Context, path: str, folders: tuple[Path, ...]) -> Path:
         raise ToolFailure('"path" holds a NUL character. Give the path without it.')
     # os.path.join takes an absolute path as it is; realpath also works where the last parts do not exist yet.
     real = os.path.realpath(os.path.join(context.root, path))
-    if any(inside(real, os.path.realpath(folder)) for folder in folders):
+    if inside(real, context.real_root) or any(inside(real, os.path.realpath(folder)) for folder in folders):
         return Path(real)
     if inside(os.path.normpath(os.path.join(context.root, path)), str(context.root)):
         raise ToolFailure(
@@ -48,10 +48,9 @@ def inside(path: str, folder: str) -> bool:
 
 def relative(context: Context, path: Path) -> str:
     """How `path` is named to the model: relative to the root, or absolute in one of the other folders."""
-    root = os.path.realpath(context.root)
-    if not inside(str(path), root):
+    if not inside(str(path), context.real_root):
         return shown(str(path))
-    return shown(os.path.relpath(path, root))
+    return shown(str(path)[len(context.real_root) :].lstrip("/") or ".")
 
 
 def shown(name: str) -> str:

@@ -81,21 +81,18 @@ class _Replaced:
 
     def put(self) -> None:
         os.replace(self._temporary, self._path)
+        self._temporary = ""
 
     def undo(self) -> None:
         self._temporary = self._beside(self._before)
-        os.replace(self._temporary, self._path)
+        self.put()
 
     def done(self) -> None:
         _unlink(self._temporary)
 
     def _beside(self, data: bytes) -> str:
-        name = _temporary(self._path.parent, data, stat.S_IMODE(self._status.st_mode))
-        made = os.lstat(name)
-        if (made.st_uid, made.st_gid) != (self._status.st_uid, self._status.st_gid):
-            _unlink(name)
-            raise _OthersFileError
-        return name
+        owner = self._status.st_uid, self._status.st_gid
+        return _temporary(self._path.parent, data, stat.S_IMODE(self._status.st_mode), owner)
 
 
 class _Overwritten:
@@ -158,13 +155,18 @@ def _write(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _temporary(folder: Path, data: bytes, mode: int | None) -> str:
-    """A new file in `folder` with these bytes; its name. Without a `mode` it gets the one a new file gets there."""
+def _temporary(folder: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None = None) -> str:
+    """A new file in `folder` with these bytes; its name. Without a `mode` it gets the one a new file gets there.
+    Raises `_OthersFileError` where it would not be the `owner`'s."""
     name = _name_in(folder)
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
+        if owner is not None or mode is not None:
+            made = os.fstat(fd)
+            if owner not in (None, (made.st_uid, made.st_gid)):
+                raise _OthersFileError
         _write(fd, data)
-        if mode is not None:
+        if mode is not None and mode != stat.S_IMODE(made.st_mode):
             os.fchmod(fd, mode)
     except BaseException:
         _unlink(name)

@@ -20,7 +20,7 @@ from bot.workshop.host.patch.locate import THRESHOLD, Lines, Missed, Placed, pla
 from bot.workshop.host.patch.missed import why
 from bot.workshop.host.paths import relative, resolve
 from bot.workshop.host.shown import require_lines_shown, require_shown
-from bot.workshop.host.text import Encoding, Text
+from bot.workshop.host.text import Encoding, Text, count_lines, line_ends
 
 
 @dataclass(slots=True)
@@ -155,9 +155,12 @@ class _Overlay:
         return places if not missed else None
 
     def _require_lines(self, file: _File, placed: Placed) -> None:
-        """Of a file shown in part only that part may change. Another operation's result needs no such look."""
-        if file.before is not None and file.draft is not None and placed.end > placed.start:
-            require_lines_shown(self._context, file.before, placed.start + 1, placed.end)
+        """Of a file shown in part only that part may change; what this patch added was shown by it."""
+        before = file.before or file.source
+        if before is not None and file.draft is not None:
+            first, last = file.draft.shown_as(placed.start, placed.end)
+            if first <= last:
+                require_lines_shown(self._context, before, first, last)
 
     def _existing(self, asked: str) -> _File:
         """The file as the operations before left it, else as it is on disk: there, shown and not changed since."""
@@ -190,7 +193,11 @@ class _Overlay:
             if file.before is not None and after.content == file.before.text.content:
                 self._notes.append(f"{file.before.name} is as it was.")
                 continue
-            changes.append(Change(file.path, file.before, after, source=file.source))
+            before = file.before or file.source
+            known = file.draft.changes(count_lines(before.lf)) if before else None
+            if before and line_ends(before.text.content).cr:
+                known = None  # a diff counts no lines there
+            changes.append(Change(file.path, file.before, after, source=file.source, known=known))
         return changes
 
     def _moved_on(self, file: _File) -> bool:
