@@ -12,8 +12,8 @@ import yaml
 from bot.contracts.request import Verb
 from bot.policy import nodes
 from bot.policy.nodes import Problems
-from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy
-from bot.policy.writes import HIGHEST, VERBS, WritesPolicy, is_ours
+from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy, WritesPolicy
+from bot.policy.writes import HIGHEST, VERBS, is_ours
 
 PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
 REVIEW_KEYS = ("on", "drafts", "max_findings", "request_changes")

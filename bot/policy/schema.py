@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from bot.contracts.request import Tier, Verb
-from bot.policy.writes import WritesPolicy
 
 if TYPE_CHECKING:
     from bot.contracts.model import ModelOverride
@@ -127,6 +126,16 @@ class AgentPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class WritesPolicy:
+    """What runs may write on threads: `caps` stand in for the tier's, by the names of `bot.contracts.writes.WriteCaps`.
+    `verbs` may write without a task, and set `labels`."""
+
+    caps: Mapping[str, int] = field(default_factory=dict)
+    verbs: frozenset[Verb] = frozenset()
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who the commits are by. The default address cannot belong to anybody's account."""
 
@@ -164,6 +173,6 @@ class Policy:
     review: ReviewPolicy = ReviewPolicy()
     triggers: TriggersPolicy = TriggersPolicy()
     maintenance: MaintenancePolicy = MaintenancePolicy()
-    writes: WritesPolicy = field(default_factory=WritesPolicy)
+    writes: WritesPolicy = WritesPolicy()
     agent: AgentPolicy = AgentPolicy()
     models: Mapping[str, ModelOverride] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -25,6 +25,7 @@ from bot.contracts.writes import (
     counted_as,
     trouble_in,
 )
+from bot.policy.schema import WritesPolicy
 
 HIGHEST = WriteCaps(comment=50, reply=50, label=100, close=25, close_pulls=10, edit=10)
 """What no policy and no task can go beyond. Their sum is over what one bundle holds: that is a limit of its own."""
@@ -44,19 +45,6 @@ VERBS: Mapping[Verb, WriteCaps] = {
 """Without a task, where the policy names the verb, and only in the thread that was asked in."""
 
 _TRIGGER = re.compile(r"(?:slash-)?agent(?:$|[^a-z0-9])", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class WritesPolicy:
-    """`caps` stand in for the tier's, by their names. `verbs` may write without a task, and set `labels`."""
-
-    caps: Mapping[str, int] = field(default_factory=dict)
-    verbs: frozenset[Verb] = frozenset()
-    labels: tuple[str, ...] = ()
-
-    def caps_of(self, tier: Tier) -> WriteCaps:
-        own = TIERS.get(tier)
-        return WriteCaps() if own is None else replace(own, **self.caps).within(HIGHEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +70,12 @@ class Standing:
     idle_days: int = 0
     own_labels: tuple[str, ...] = ()
     close_after_days: int = 0
+
+
+def caps_of(policy: WritesPolicy, tier: Tier) -> WriteCaps:
+    """What the policy leaves to a tier."""
+    own = TIERS.get(tier)
+    return WriteCaps() if own is None else replace(own, **policy.caps).within(HIGHEST)
 
 
 def is_ours(label: str) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from bot.contracts.request import Request
 from bot.contracts.writes import WriteCaps
 from bot.policy.schema import Policy
-from bot.policy.writes import VERBS, Allowance, Standing
+from bot.policy.writes import VERBS, Allowance, Standing, caps_of
 from bot.tasks.task import Task
 
 
 def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowance | None:
     """`None` where the run may write nothing."""
-    caps = policy.writes.caps_of(request.actor.tier)
+    caps = caps_of(policy.writes, request.actor.tier)
     triggers = frozenset(policy.triggers.labels)
     if request.task:
         if task is None or task.writes is None:
