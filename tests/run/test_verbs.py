@@ -18,7 +18,6 @@ from bot.publish.plan import find_plan
 from bot.publish.thread import place_of
 from bot.report.page import render_page
 from bot.run.conclude import exit_code
-from bot.run.profiles import profile_of
 from bot.run.replay import Replay, replay
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
