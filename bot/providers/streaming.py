@@ -19,6 +19,7 @@ from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.assembly import Assembly
 from bot.providers.endpoint import Endpoint, Line
 from bot.providers.failures import StreamCut, StreamError, StreamTooLong, failure_of
+from bot.providers.pairs import Pairs
 from bot.providers.retry import DEFAULT_POLICY, Failure, GiveUp, Policy, next_wait
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class StreamingProvider:
         self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, StreamCut, StreamTooLong)
         self._policy = policy
         self._draw = draw
+        self._pairs = Pairs()
         self._clock = clock
 
     @property
@@ -118,6 +120,9 @@ class StreamingProvider:
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
         """Events up to one `Complete` or `Failed`. Leaving the iterator early closes the connection."""
+        messages = self._pairs.of(request.messages)
+        if messages is not request.messages:
+            request = replace(request, messages=messages)
         body = self._wire.encode(request)
         self._wire.line.arm()
         forget = cancel.on_fire(self._wire.line.cut)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import Message, ToolResult
+from bot.contracts.messages import Message, ToolCall, ToolResult
 from bot.providers.connect import connect
 from tests.support.model_script import Asked, Say, Step
 from tests.support.model_server import ModelServer
@@ -33,7 +33,8 @@ def test_a_script_may_be_a_function_of_the_request(model: str) -> None:
     def script(asked: Asked) -> Step:
         return Say(f"{asked.number} {sorted(asked.tools)} {asked.results}")
 
-    history = ask(user("q"), Message("tool", (ToolResult("a", "bash", "hi"),)))
+    called = Message("assistant", (ToolCall("a", "bash", "{}"),))
+    history = ask(user("q"), called, Message("tool", (ToolResult("a", "bash", "hi"),)))
     events, _ = run(model, script, history)
     assert completed(events).message.text == "0 ['bash'] ['hi']"
 
