@@ -118,6 +118,11 @@ def test_time_out_is_an_error_that_shows_what_was_printed(workshop: Workshop) ->
     assert "while these ran: sleep 60;" in outcome.content
 
 
+def test_a_command_that_ran_out_of_time_may_tidy_up(workshop: Workshop) -> None:
+    command = "trap 'echo tidied; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
+    assert "tidied\n[timed out after 2 s" in bash(workshop, command, timeout=2).content
+
+
 def test_a_command_killed_by_a_signal_names_it(workshop: Workshop) -> None:
     assert "[killed by SIGSEGV]" in bash(workshop, "kill -SEGV $$").content
 

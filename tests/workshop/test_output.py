@@ -151,6 +151,16 @@ def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
         assert present(spill, shown).text == "four\nfive\n"
 
 
+def test_what_is_left_out_counts_from_where_it_begins(tmp_path: Path) -> None:
+    with Spill(tmp_path, 1) as spill:
+        spill(b"12345\n" * 20_000)
+        text = present(spill, line_start(spill, 5001)).text
+    match = re.search(r"^\[(\d+) lines / (\d+) bytes omitted", text, re.MULTILINE)
+    assert match is not None
+    assert int(match[1]) == 15_000 - text.count("12345\n")
+    assert int(match[2]) == 6 * int(match[1])
+
+
 @given(st.lists(st.integers(0, 200_000), max_size=12), st.integers(1, 14))
 @settings(max_examples=40, deadline=None)
 def test_a_line_is_found_where_it_begins(lengths: list[int], line: int) -> None:
