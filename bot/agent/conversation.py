@@ -19,6 +19,7 @@ from bot.agent.guards import (
     RepeatGuard,
 )
 from bot.agent.history import History
+from bot.agent.masking import Mask, State
 from bot.agent.receive import receive
 from bot.agent.session import Session, TurnInfo
 from bot.agent.spent import Spent
@@ -77,6 +78,7 @@ class Conversation:
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
         self._overflowed = False
+        self._mask: Mask | None = None
 
     @property
     def files(self) -> Files:
@@ -159,17 +161,34 @@ class Conversation:
         """One request and its response."""
         session = self.session
         messages = self._history.view()
+        self._mask = session.masking(self._state())
         self.turn += 1
         self.spent.ask()
         session.journal.write(RequestSent(self.turn, len(messages)))
         session.hooks.request_sent(self.turn)
-        request = ModelRequest(
-            session.system, session.toolbox.specs, messages,
-            session=session.identity, max_output=self._longest,
-        )  # fmt: skip
         return receive(
-            session.provider, request, session.cancel, session.journal, self.turn, session.hooks.retrying
-        )
+            session.provider, self._request(messages), session.cancel, session.journal, self.turn,
+            session.hooks.retrying,
+        )  # fmt: skip
+
+    def _request(self, messages: Sequence[Message]) -> ModelRequest:
+        session, mask = self.session, self._mask
+        return ModelRequest(
+            session.system, session.toolbox.specs, messages,
+            tool_choice="none" if mask and not mask.allowed else "auto",
+            allowed=mask.allowed if mask and mask.allowed else None,
+            session=session.identity, max_output=self._longest, moved=self._history.moved,
+        )  # fmt: skip
+
+    def _state(self) -> State:
+        """The state of the next request."""
+        session = self.session
+        limits = [
+            limit - used
+            for limit, used in ((session.limits.turns, self.spent.requests), (session.own_turns, self.turn))
+            if limit is not None
+        ]
+        return State(min(limits) if limits else None)
 
     def keep(self, response: Complete | Failed) -> Message:
         """Append what the model said, whole or not, and account for it."""
@@ -244,11 +263,11 @@ class Conversation:
 
     def _begin(self, calls: Sequence[ToolCall]) -> Sequence[UnderWay]:
         """Start the first of `calls`, and those right after it that may run beside it."""
-        toolbox, clock = self.session.toolbox, self.session.clock
+        toolbox, clock, mask = self.session.toolbox, self.session.clock, self._mask
 
         def execute(call: ToolCall) -> tuple[Executed, float]:
             begun = clock()
-            return toolbox.execute(call, self.session.cancel), round(clock() - begun, 4)
+            return toolbox.execute(call, self.session.cancel, mask), round(clock() - begun, 4)
 
         together = list(takewhile(toolbox.may_overlap, calls[:MOST_TOGETHER]))
         for call in together or calls[:1]:
@@ -334,8 +353,9 @@ class Conversation:
         if results:
             self._gauge.added(self._history.add_results(results))
         info = TurnInfo(
-            self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, denied
-        )
+            self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, denied,
+            self._state(),
+        )  # fmt: skip
         self.session.hooks.turn_done(info)
         return info
 

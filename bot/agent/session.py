@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bot.agent.compaction import Compaction, Files
 from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
+from bot.agent.masking import Masking, State, no_mask
 from bot.agent.spent import Spent
 from bot.agent.toolbox import Toolbox
 from bot.contracts.cancel import CancelToken
@@ -20,7 +21,8 @@ from bot.contracts.outcome import StopReason
 
 
 class TurnInfo(NamedTuple):
-    """One finished turn. `usage` and `cost` are the session's so far; `denied` counts this turn's denials."""
+    """One finished turn. `usage` and `cost` are the session's so far; `denied` counts this turn's denials; `state` is
+    that of the next request."""
 
     turn: int
     text: str
@@ -29,6 +31,7 @@ class TurnInfo(NamedTuple):
     usage: Usage
     cost: float
     denied: int
+    state: State = State(None)
 
 
 class Hooks(NamedTuple):
@@ -57,8 +60,8 @@ class Session(NamedTuple):
     `journal` has its header already; `system` and the tools stay as they are for the whole session (invariant
     3). `stop_on_denial` is the policy's `on_deny: stop`; `price` says what a response cost, in USD. Without
     `compaction` the conversation ends where it no longer fits the model's window. `identity` names the session to the
-    vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself
-    alone; a `part` reports what it used itself, others what the purse lost.
+    vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself alone; a `part`
+    reports what it used itself, others what the purse lost. `masking` says which tools may be called now.
     """
 
     provider: Provider
@@ -76,6 +79,7 @@ class Session(NamedTuple):
     purse: Spent | None = None
     own_turns: int | None = None
     part: bool = False
+    masking: Masking = no_mask
 
 
 class LoopEnd(NamedTuple):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse
+from bot.agent.masking import Mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
@@ -62,13 +63,15 @@ class Toolbox:
         """Whether `call` may run beside others of its turn: none does, where nobody says otherwise."""
         return False
 
-    def execute(self, call: ToolCall, cancel: CancelToken) -> Executed:
-        """Run `call` and answer it. A call that is not complete is answered and not run."""
+    def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> Executed:
+        """Run `call` and answer it. A call that is not complete, or that `mask` does not allow now, is not run."""
         if not call.complete:
             return _error(call, TRUNCATED)
         spec = self._find(call.name)
         if spec is None:
             return _error(call, self._unknown(call.name))
+        if mask is not None and (refusal := mask.refusal(spec.name)):
+            return _error(call, refusal)
         try:
             arguments = parse(call.arguments, spec.parameters)
         except BadArgumentsError as error:

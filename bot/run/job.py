@@ -19,6 +19,7 @@ from bot.agent.compaction import Summaries
 from bot.agent.journal import Journal, file_version
 from bot.agent.loop import Hooks, LoopEnd, Session, TurnInfo
 from bot.agent.loop import run as converse
+from bot.agent.masking import last_request_hands_over, left_soon
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.task import LastRun, first_message
 from bot.agent.todo import rendered
@@ -286,6 +287,7 @@ class _Run:
             price=cost,
             compaction=Summaries(provider, self.archive, cost),
             identity=new_marker(),
+            masking=last_request_hands_over(self.profile.results),
         )  # fmt: skip
         session = self.subagents.begin(session)
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
@@ -359,7 +361,8 @@ class _Run:
 
     def _after_results(self, info: TurnInfo) -> Sequence[str]:
         recalled = self.results.todo.recall(info.calls)
-        return (*self.skills.after_results(), *((recalled,) if recalled else ()))
+        left = left_soon(info.state, self.profile.results)
+        return (*self.skills.after_results(), *(text for text in (recalled, left) if text))
 
     def _before_end(self) -> str | None:
         self.skills.end_turn()

@@ -20,6 +20,7 @@ from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import SAID_NOTHING, Hooks, Session
 from bot.agent.loop import run as converse
+from bot.agent.masking import last_request_hands_over
 from bot.agent.replay import (
     RecordedCall,
     RecordedCompactions,
@@ -158,6 +159,7 @@ def _play(
         stop_on_denial=policy.on_deny == "stop",
         compaction=RecordedCompactions(recorded),
         purse=purse,
+        masking=last_request_hands_over(recorded_profile(header).results),
     )  # fmt: skip
     first = next((line.text for line in recorded.records(lines.UserText)), None)
     if first is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bot.agent.compaction import Summaries
 from bot.agent.journal import Journal
+from bot.agent.masking import last_request_hands_over
 from bot.agent.prompt import system_prompt
 from bot.agent.session import Hooks, Session
 from bot.agent.spent import Spent
@@ -77,6 +78,7 @@ class RunSubagents:
             identity=f"{run.identity}-{name}",
             own_turns=kind.turns,
             part=True,
+            masking=last_request_hands_over(()),
         )
 
     def _retrying(self, event: Retrying) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bot.agent.masking import Mask
 from bot.agent.toolbox import Executed, Handler, Permission, Toolbox
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
@@ -152,9 +153,9 @@ class RunToolbox(Toolbox):
     def may_overlap(self, call: ToolCall) -> bool:
         return self._overlaps(call)
 
-    def execute(self, call: ToolCall, cancel: CancelToken) -> Executed:
+    def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> Executed:
         self._here.place = CallPlace(self._turn(), call.id, self._agent)
-        return super().execute(call, cancel)
+        return super().execute(call, cancel, mask)
 
     def _through(self, workshop: AgentWorkshop, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:

@@ -10,6 +10,7 @@ from typing import Any
 from bot.agent.compaction import Compaction
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import Hooks, LoopEnd, Session, run
+from bot.agent.masking import Masking, no_mask
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header
@@ -61,6 +62,7 @@ class Bench:
     clock: Callable[[], float] = lambda: 0.0
     compaction: Callable[[ScriptedProvider], Compaction] | None = None
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
+    masking: Masking = no_mask
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -84,6 +86,7 @@ class Bench:
                 self.stop_on_denial,
                 clock=self.clock,
                 compaction=self.compaction(self.provider) if self.compaction else None,
+                masking=self.masking,
             )
             return run(session, first)
 
