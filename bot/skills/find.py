@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
-from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.skills.discover import Discovered, discover
-from bot.skills.places import CommitFolder, Folder, Place
+from bot.skills.places import Folder, Place
+from bot.skills.places import of_commit as commit_folders
 from bot.skills.skill import Finding, Level, Skill
 
 REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills")
@@ -50,11 +50,8 @@ def of_commit(git: Git, commit: str) -> list[tuple[Place, Discovered]]:
     """Those of a commit, which must be one of the base branch: whoever may change it may say what the agent does.
 
     Raises `GitError`."""
-    found: list[tuple[Place, Discovered]] = []
-    for name in REPOSITORY_FOLDERS:
-        place = CommitFolder(git, commit, name)
-        found.append((place, discover(place, "repository")))
-    return found
+    places = commit_folders(git, commit, REPOSITORY_FOLDERS)
+    return [(place, discover(place, "repository")) for place in places]
 
 
 def chosen(places: Iterable[tuple[Place, Discovered]]) -> Found:
@@ -91,6 +88,8 @@ def _worth_saying(findings: Sequence[Finding]) -> Iterable[Finding]:
 def here(folder: Path) -> Found:
     """What a session on the checkout at `folder` would have: its HEAD's and the bundled ones. Outside of a
     repository, the bundled ones alone. Raises `UsageError` where there is no such folder."""
+    from bot.checkout.local import resolve
+
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder}.")
     try:

@@ -80,39 +80,51 @@ class Folder:
 class CommitFolder:
     """The folder `name` of a commit, whatever the work tree holds by now."""
 
-    def __init__(self, git: Git, commit: str, name: str) -> None:
+    def __init__(self, git: Git, commit: str, name: str, listing: Listing) -> None:
+        """Use `of_commit`."""
         self._git = git
         self._commit = commit
+        self._listing = listing
         self.name = name
 
     def listing(self) -> Listing:
-        output = self._git.run("ls-tree", "-r", "-l", "-z", "--full-tree", self._commit, self.name)
-        found: list[Entry] = []
-        for line in output.split(b"\0"):
-            if not line:
-                continue
-            if len(found) == MAX_ENTRIES:
-                return Listing(_sorted(found), f"only {MAX_ENTRIES} files of {self.name} were looked at")
-            found += self._entry(line)
-        return Listing(_sorted(found))
+        return self._listing
 
     def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
         """Whoever asks has seen the sizes: git gives whole files."""
         blobs = blobs_at(self._git, self._commit, [f"{self.name}/{path}" for path in paths])
         return {path[len(self.name) + 1 :]: data for path, data in blobs.items()}
 
-    def _entry(self, line: bytes) -> list[Entry]:
+
+def of_commit(git: Git, commit: str, names: Sequence[str]) -> list[CommitFolder]:
+    """The folders `names` of a commit, none of them inside of another, listed by one git. Raises `GitError`."""
+    output = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, *names)
+    found: dict[str, list[Entry]] = {name: [] for name in names}
+    cut: dict[str, str] = {}
+    for line in output.split(b"\0"):
         facts, _, raw = line.partition(b"\t")
-        mode, kind, _, size = facts.split()
         path = raw.decode(errors="surrogateescape")
-        inner = path[len(self.name) + 1 :]
-        if set(inner.split("/")[:-1]) & _PASSED_OVER:
-            return []
-        if kind == b"commit":
-            return [Entry(inner, Kind.SUBMODULE)]
-        if mode == b"120000":
-            return [Entry(inner, Kind.LINK)]
-        return [Entry(inner, Kind.PROGRAM if mode == b"100755" else Kind.FILE, int(size))]
+        name = next((name for name in names if path == name or path.startswith(f"{name}/")), None)
+        if name is None:
+            continue
+        if len(found[name]) == MAX_ENTRIES:
+            cut[name] = f"only {MAX_ENTRIES} files of {name} were looked at"
+        elif entry := _listed(facts, path[len(name) + 1 :]):
+            found[name].append(entry)
+    return [
+        CommitFolder(git, commit, name, Listing(_sorted(found[name]), cut.get(name, ""))) for name in names
+    ]
+
+
+def _listed(facts: bytes, path: str) -> Entry | None:
+    mode, kind, _, size = facts.split()
+    if set(path.split("/")[:-1]) & _PASSED_OVER:
+        return None
+    if kind == b"commit":
+        return Entry(path, Kind.SUBMODULE)
+    if mode == b"120000":
+        return Entry(path, Kind.LINK)
+    return Entry(path, Kind.PROGRAM if mode == b"100755" else Kind.FILE, int(size))
 
 
 def _walk(folder: Path, beneath: str, depth: int) -> Iterator[Entry]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Origin = Literal["bundled", "repository"]
 
@@ -19,8 +18,7 @@ class Level(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One finding. `file` as it is named to people, `line` from 1, 0 where it is about the file as a whole."""
 
     rule: str
@@ -34,8 +32,7 @@ class Finding:
         return f"{place}: {self.rule}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class SkillFile:
+class SkillFile(NamedTuple):
     """A file of a skill besides its SKILL.md. `path` is relative to the skill's folder, `size` in bytes."""
 
     path: str
@@ -43,8 +40,7 @@ class SkillFile:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(NamedTuple):
     """`folder` is where it was found, relative to the repository or to the bundled ones; `document` the name of its
     SKILL.md. `allowed_tools` is as written, in pieces."""
 
@@ -59,8 +55,7 @@ class Skill:
     files: tuple[SkillFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """What came of one folder: a skill, unless a finding refuses it."""
 
     folder: str

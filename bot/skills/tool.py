@@ -7,7 +7,7 @@ their own, for the model alone, and what the skill pre-approves begins with them
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
@@ -59,8 +59,10 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
 class SkillTool:
     """The skills of one session. Names are looked up, never taken for a path."""
 
-    def __init__(self, held: Sequence[Held], shelf: Shelf, grants: ActiveGrants, model: str) -> None:
-        """`model` is the session's, as people write it; no skill changes it."""
+    def __init__(
+        self, held: Sequence[Held], shelf: Shelf, grants: ActiveGrants, model: Callable[[], str]
+    ) -> None:
+        """`model` gives the session's, as people write it; no skill changes it."""
         self.spec = skill_spec([one.skill for one in held])
         self._held = {one.skill.name: one for one in held}
         self._shelf = shelf
@@ -111,13 +113,10 @@ class SkillTool:
             self._grants.begin(name, read_grants(self._held[name].skill.allowed_tools).given)
         return [text for text in pending.values() if text]
 
-    def end_turn(self) -> None:
-        """The model has ended its turn: nothing is pre-approved any more."""
-        self._grants.end()
-
-    def forget(self) -> None:
-        """After a compaction: instructions that are no longer in the history may be loaded anew."""
-        self._shown.clear()
+    def forget(self) -> list[str]:
+        """For a compaction: instructions that are no longer in the history may be loaded anew. Whose they were."""
+        names, self._shown = sorted(self._shown), set()
+        return names
 
     def _text(self, held: Held) -> str:
         skill = held.skill
@@ -136,7 +135,8 @@ class SkillTool:
 
     def _notes(self, skill: Skill) -> list[str]:
         """What the skill asks for and does not get."""
-        if skill.model in ("", "inherit", self._model, self._model.partition("/")[2]):
+        own = self._model()
+        if skill.model in ("", "inherit", own, own.partition("/")[2]):
             return []
         return [f"It asks for the model {skill.model[:80]!a}; a session keeps its model, so that is ignored."]
 

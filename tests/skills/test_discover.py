@@ -13,6 +13,7 @@ from bot.skills import discover as limits
 from bot.skills.discover import discover
 from bot.skills.find import chosen, here, of_commit
 from bot.skills.places import CommitFolder, Folder
+from bot.skills.places import of_commit as commit_folders
 from bot.skills.skill import Level
 from tests.skills.corpus import skill
 from tests.support.repositories import commit_all, git, make_repository
@@ -76,7 +77,7 @@ def test_a_commit_is_read_and_not_the_work_tree(tmp_path: Path) -> None:
         tmp_path / "r", {".agents/skills/a/SKILL.md": text("a"), ".agents/skills/a/x": "1"}
     )
     write(repo, {".agents/skills/b/SKILL.md": text("b"), ".agents/skills/a/SKILL.md": text("changed")})
-    place = CommitFolder(Git(repo / ".git"), "HEAD", ".agents/skills")
+    [place] = commit_folders(Git(repo / ".git"), "HEAD", [".agents/skills"])
     assert names(place) == ["a"]
 
 

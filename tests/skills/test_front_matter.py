@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.skills.front_matter import MAX_FRONT_MATTER, read, split
+from bot.skills.front_matter import MAX_FRONT_MATTER, Flaw, _by_yaml, _simple, read, split
 
 PLAIN = "---\nname: a\ndescription: b\n---\n"
 
@@ -91,3 +93,30 @@ def test_nothing_raises(text: str) -> None:
     found = read(text)
     assert found.unreadable or isinstance(found.body, str)
     read(f"---\n{text}\n---\n")
+
+
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from(["name", "description", "license", "allowed-tools"]),
+        st.text(alphabet=st.sampled_from("ab1 :#-,'\"[]{}&*!|>%@`=~()?é\t"), max_size=12),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(LINES)
+def test_what_is_read_without_yaml_is_what_yaml_says(fields: list[tuple[str, str]]) -> None:
+    front = "".join(f"{name}: {value}\n" for name, value in fields)
+    simple = _simple(front)
+    if simple is not None:
+        flaws: list[Flaw] = []
+        assert _by_yaml(front, flaws) == simple
+        assert flaws == []
+
+
+def test_plain_fields_need_no_yaml() -> None:
+    assert _simple("name: a\ndescription: Says hello, (it) isn't much. Use it.\n") is not None
+    code = "import sys; from bot.skills.find import bundled; bundled(); print('yaml' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

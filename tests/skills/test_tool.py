@@ -34,7 +34,7 @@ class Bench:
         self.found = chosen([(place, discover(place, "repository"))])
         self.grants = ActiveGrants("/work")
         self.shelf = folder / "shelf"
-        self.tool = SkillTool(self.found.held, Shelf(self.shelf, SHOWN), self.grants, model)
+        self.tool = SkillTool(self.found.held, Shelf(self.shelf, SHOWN), self.grants, lambda: model)
 
     def call(self, name: str) -> ToolOutcome:
         return self.tool({"command": name}, CancelToken())
@@ -68,7 +68,7 @@ def test_a_loaded_skill_is_not_put_to_the_model_twice(tmp_path: Path) -> None:
     assert "already" in again.content
     assert not again.is_error
     assert bench.tool.after_results() == []
-    bench.tool.forget()
+    assert bench.tool.forget() == ["a"]
     assert "Do it." in bench.load("a"), "after a compaction it may be loaded anew"
 
 
@@ -162,7 +162,7 @@ def test_grants_begin_with_the_body_and_end_with_the_turn(tmp_path: Path) -> Non
     assert bench.grants.why("bash", push) == "", "not before its text is there"
     bench.tool.after_results()
     assert bench.grants.why("bash", push)
-    bench.tool.end_turn()
+    bench.grants.end()
     assert bench.grants.why("bash", push) == ""
     bench.load("a") if bench.call("a").is_error else bench.tool.after_results()
     assert bench.grants.why("bash", push), (
