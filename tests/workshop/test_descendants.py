@@ -62,6 +62,8 @@ def test_the_exit_code_of_what_is_spared_is_left_to_its_owner(command: str, befo
 def test_an_orphan_is_known_by_its_mark(environment: str, belongs: bool) -> None:
     script = f"""
         child = subprocess.Popen(["/bin/sleep", "60"], env={environment}, start_new_session=True)
+        while b"sleep" not in open(f"/proc/{{child.pid}}/cmdline", "rb").read():
+            time.sleep(0.01)  # Popen returns a moment before the kernel shows the new environment
         print(descendants.comes_from(child.pid, 1 << 30, b"MARK=x"))
         descendants.sweep()
     """
