@@ -14,7 +14,7 @@ from bot.doctor.project import Project, describe
 from bot.evidence.detect import Check, detect_checks
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
-from bot.providers.reach import has_key, reach
+from bot.providers.reach import PLACES, has_key, reach
 from bot.sandbox.choose import choose
 from bot.workshop.client.workshop import Answer, Question, Workshop
 
@@ -52,7 +52,7 @@ def sandbox(environment: Mapping[str, str]) -> Finding:
 def models(environment: Mapping[str, str]) -> list[Finding]:
     """One finding for each provider that has a key or an address; one for all where none has."""
     found = []
-    for provider in ("anthropic", "openai"):
+    for provider in PLACES:
         if has_key(provider, environment):
             result = reach(provider, environment)
             state = State.OK if result.taken else State.MISSING

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
-from bot.providers.endpoint import Endpoint, read_endpoint
+from bot.providers.endpoint import Endpoint
 from bot.providers.models import DEFAULTS, model_info, overridden
-from bot.providers.presets import VENDORS, Format, Vendor
+from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> End
     given = environment.get(vendor.url_variable, "").strip()
     if not given and not vendor.default_url:
         raise UsageError(f"{model} needs an address: set {vendor.url_variable}.")
-    endpoint = read_endpoint(environment, vendor.url_variable, vendor.key_variable, vendor.default_url)
-    if vendor.path and urlsplit(endpoint.url).path in ("", "/"):
-        endpoint = replace(endpoint, url=urlsplit(endpoint.url)._replace(path=vendor.path).geturl())
+    endpoint = endpoint_of(vendor, environment)
     if not endpoint.key and not given and vendor.needs_key:
         raise UsageError(f"{model} needs a key: set {vendor.key_variable}. {_NO_KEY}")
     return endpoint

@@ -3,8 +3,12 @@ are called, and which wire format it speaks. Adding one that speaks a known form
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
+from urllib.parse import urlsplit
+
+from bot.providers.endpoint import Endpoint, read_endpoint
 
 # `openai` picks by its base URL: OpenAI itself has Responses, what only speaks like it has Chat Completions.
 Format = Literal["messages", "responses", "chat", "openai", "bedrock", "vertex"]
@@ -75,3 +79,11 @@ VENDORS = {
     "bedrock": Vendor("anthropic", "bedrock", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", ""),
     "vertex": Vendor("anthropic", "vertex", "ANTHROPIC_VERTEX_ACCESS_TOKEN", "ANTHROPIC_VERTEX_BASE_URL", ""),
 }
+
+
+def endpoint_of(vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
+    """Where `vendor` is by its variables. Raises `UsageError` for a value that cannot be one."""
+    endpoint = read_endpoint(environment, vendor.url_variable, vendor.key_variable, vendor.default_url)
+    if vendor.path and urlsplit(endpoint.url).path in ("", "/"):
+        return replace(endpoint, url=urlsplit(endpoint.url)._replace(path=vendor.path).geturl())
+    return endpoint

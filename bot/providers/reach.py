@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.contracts.errors import UsageError
-from bot.providers.endpoint import Endpoint, Line, open_client, read_endpoint
-from bot.providers.presets import VENDORS
+from bot.providers.endpoint import Endpoint, Line, open_client
+from bot.providers.presets import VENDORS, endpoint_of
 
 _PATIENCE = 10.0
 
@@ -19,6 +19,14 @@ class Reach:
     reached: bool
     taken: bool
     said: str
+
+
+# Each place once. The clouds list no models behind their doors.
+PLACES = tuple(
+    name
+    for name, vendor in VENDORS.items()
+    if vendor.format not in ("bedrock", "vertex") and name not in ("openai-responses", "openai-chat")
+)
 
 
 def has_key(provider: str, environment: Mapping[str, str]) -> bool:
@@ -33,7 +41,7 @@ def reach(provider: str, environment: Mapping[str, str]) -> Reach:
 
     vendor = VENDORS[provider]
     try:
-        endpoint = read_endpoint(environment, vendor.url_variable, vendor.key_variable, vendor.default_url)
+        endpoint = endpoint_of(vendor, environment)
         line = Line()
         with open_client(
             endpoint, line, _headers(provider, endpoint), patience=_PATIENCE, idle=_PATIENCE

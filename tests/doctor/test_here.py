@@ -49,6 +49,19 @@ def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
         assert [request.path for request in server.requests] == ["/v1/models", "/v1/models"]
 
 
+def test_every_place_that_has_a_key_is_asked_with_it() -> None:
+    with ModelServer(lambda _: Status(404)) as server:
+        environment = {
+            "OLLAMA_BASE_URL": server.url,
+            "GEMINI_BASE_URL": f"{server.url}/v1beta/openai",
+            "GEMINI_API_KEY": "the-key",
+        }
+        found = models(NOBODY | environment)
+        assert [finding.name for finding in found] == ["model, gemini", "model, ollama"]
+        assert [request.path for request in server.requests] == ["/v1beta/openai/models", "/v1/models"]
+        assert server.requests[0].headers["authorization"] == "Bearer the-key"
+
+
 @pytest.mark.parametrize(
     ("code", "fix"), [(401, "check the key"), (403, "check the key"), (503, "check the address")]
 )
