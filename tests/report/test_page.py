@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from html.parser import HTMLParser
 from pathlib import Path
@@ -338,7 +338,8 @@ def hostile_header() -> Header:
         Trigger(ATTACK, 1, ATTACK, ""),
     )
     changed: Header = poisoned(HEADER)
-    return changed._replace(request=request)
+    info = replace(changed.info, thinking=HEADER.info.thinking)  # a closed set: a reader refuses other values
+    return changed._replace(request=request, info=info)
 
 
 def test_script_in_every_field_stays_text(tmp_path: Path) -> None:
