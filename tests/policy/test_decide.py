@@ -173,3 +173,37 @@ def test_the_gate_withholds_what_the_rules_deny() -> None:
 def test_the_gate_withholds_what_nobody_was_there_to_allow() -> None:
     assert may_write(_policy(), Tier.MAINTAINER)("src/a.sql") is not None
     assert may_write(_policy(), Tier.LOCAL, can_ask=True)("src/a.sql") is None
+
+
+def _patch(*rows: str) -> Decision:
+    patch = "\n".join(["*** Begin Patch", *rows, "*** End Patch"])
+    return decide(_policy(), Tier.CONTRIBUTOR, "patch", {"patch": patch})
+
+
+def test_the_strictest_rule_of_any_file_decides_on_a_patch() -> None:
+    rows = ("*** Update File: src/a.py", "-x", "+y", "*** Add File: docs/new.md", "+z")
+    assert _patch(*rows[:3]).rule == "rules[0] (.github/agent.yml:2)"
+    assert _patch(*rows).message == (
+        "rules[1] (.github/agent.yml:4) denies this: the release job writes these. "
+        "Nearest allowed: `view` of docs/new.md."
+    )
+
+
+def test_the_place_that_a_file_is_moved_to_counts() -> None:
+    assert not _patch("*** Update File: src/a.py", "*** Move to: docs/a.py").allowed
+
+
+def test_what_only_looks_like_a_header_inside_a_patch_is_no_file_of_it() -> None:
+    assert _patch("*** Add File: src/a.md", "+*** Delete File: docs/api.md").allowed
+
+
+def test_a_rule_about_edit_or_write_is_about_patch_too() -> None:
+    text = "rules:\n  - effect: deny\n    paths: [docs/**]\n    tools: [write]\n"
+    assert not decide(_policy(text), Tier.CONTRIBUTOR, "patch", {"path": "docs/a.md"}).allowed
+    viewing = text.replace("write", "view")
+    assert decide(_policy(viewing), Tier.CONTRIBUTOR, "patch", {"path": "docs/a.md"}).allowed
+
+
+@pytest.mark.parametrize("patch", [None, 7, "", "no patch at all"])
+def test_a_patch_that_names_no_file_is_judged_when_it_does(patch: object) -> None:
+    assert decide(_policy(), Tier.CONTRIBUTOR, "patch", {"patch": patch}) == Decision(Effect.ALLOW)

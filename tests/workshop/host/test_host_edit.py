@@ -484,3 +484,40 @@ def test_an_edit_that_is_in_already_is_told_so(bench: Bench) -> None:
     viewed(bench, "a.py", "total = price * 2\n")
     message = bench.refusal("edit", path="a.py", old="total = cost + 1", new="total = price * 2")
     assert '"new" already is, at line 1' in message
+
+
+def test_attempts_that_failed_are_counted_until_one_succeeds(bench: Bench) -> None:
+    viewed(bench, "a.txt", "one\n")
+    viewed(bench, "b.txt", "one\n")
+    assert "attempt" not in bench.refusal("edit", path="a.txt", old="two", new="2")
+    assert bench.refusal("edit", path="a.txt", old="two", new="2").endswith("(attempt 2 on this file)")
+    assert "attempt" not in bench.text("edit", path="b.txt", old="one", new="1")
+    said = bench.text("edit", path="a.txt", old="one", new="1")
+    assert said.startswith("Edited a.txt (+1 -1). (attempt 3 on this file)\n")
+    assert "attempt" not in bench.text("edit", path="a.txt", old="1", new="2")
+
+
+def test_a_read_only_file_is_edited_and_that_is_said(bench: Bench) -> None:
+    path = viewed(bench, "a.txt", "one\n")
+    path.chmod(0o444)
+    said = bench.text("edit", path="a.txt", old="one", new="two")
+    assert said.endswith("\n(a.txt is read-only, mode 0444, and stays so.)")
+    assert path.stat().st_mode & 0o777 == 0o444
+
+
+def test_what_the_diagnostics_say_of_the_changed_file_comes_below_the_result(bench: Bench) -> None:
+    path = viewed(bench, "a.py", "one\n")
+    asked: list[Path] = []
+    bench.context.diagnose = lambda paths: asked.extend(paths) or "a.py:1: two is not defined"
+    assert bench.text("edit", path="a.py", old="one", new="two").endswith("1|two\na.py:1: two is not defined")
+    assert asked == [path]
+
+
+def test_lines_viewed_between_two_edits_far_apart_stay_viewed(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 101)))
+    bench.call("view", path="a.txt", limit=60)
+    bench.call("edit", path="a.txt", old="line 10\n", new="ten\nmore\n")
+    bench.call("edit", path="a.txt", old="line 50\n", new="")
+    bench.call("edit", path="a.txt", old="line 30\n", new="thirty\n")
+    bench.call("edit", path="a.txt", old="line 60\n", new="sixty\n")
+    assert "were not viewed" in bench.refusal("edit", path="a.txt", old="line 61\n", new="")
