@@ -226,3 +226,12 @@ def test_a_number_that_json_cannot_hold_does_not_break_the_adapter() -> None:
     )
     events, _ = run(MODEL, [Raw(body)])
     assert completed(events).message.calls == ()
+
+
+def test_a_call_that_the_server_calls_incomplete_is_not_whole_although_it_parses() -> None:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": '{"a":1}'}
+    response = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": {**item, "status": "incomplete"}}
+    events, _ = run(MODEL, [frames(done, {"type": "response.incomplete", "response": response})])
+    check_grammar(events)
+    assert [call.complete for call in completed(events).message.calls] == [False]
