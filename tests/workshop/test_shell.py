@@ -39,10 +39,10 @@ def test_a_program_that_is_not_there_raises() -> None:
 
 
 def test_output_over_the_cap_stops_the_program() -> None:
-    finished = run("yes", cap=1000)
+    finished = run("yes", cap=1000, timeout=600)
     assert finished.capped
     assert finished.output == b"y\n" * 500
-    assert finished.duration < 5
+    assert finished.duration < 60
 
 
 def test_errors_over_their_cap_do_not_stop_it() -> None:
@@ -52,9 +52,9 @@ def test_errors_over_their_cap_do_not_stop_it() -> None:
 
 
 def test_time_out_kills_the_whole_group() -> None:
-    finished = run("sleep 60 & sleep 60", timeout=0.2)
+    finished = run("sleep 3600 & sleep 3600", timeout=0.2)
     assert finished.timed_out
-    assert finished.duration < 2
+    assert finished.duration < 60
 
 
 def test_sigterm_ignored_and_output_without_end_is_killed_all_the_same() -> None:
@@ -68,11 +68,11 @@ def test_cancellation_wakes_at_once() -> None:
     threading.Timer(0.1, cancelled.set).start()
     started = time.monotonic()
     finished = run_program(
-        ["sleep", "60"], cwd=Path("/"), environment=ENVIRONMENT, timeout=60, cap=1, cancelled=cancelled
+        ["sleep", "3600"], cwd=Path("/"), environment=ENVIRONMENT, timeout=600, cap=1, cancelled=cancelled
     )
     assert finished.cancelled
     assert not finished.timed_out
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 60
 
 
 def test_standard_input_larger_than_any_pipe_does_not_deadlock() -> None:
@@ -86,8 +86,8 @@ def test_standard_input_is_empty_where_none_is_given() -> None:
 
 def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() -> None:
     started = time.monotonic()
-    assert run("sleep 2 & echo hi").output == b"hi\n"
-    assert time.monotonic() - started < 1
+    assert run("sleep 3600 & echo hi", timeout=600).output == b"hi\n"
+    assert time.monotonic() - started < 60
 
 
 def test_output_that_comes_through_a_process_substitution_is_not_lost() -> None:
