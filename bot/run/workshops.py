@@ -1,0 +1,73 @@
+"""Starts the workshops of one run: the agent's own, over its tree, and those in which checks and setup run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from bot.agent.journal import Journal, file_version
+from bot.checkout.blobs import blobs_at
+from bot.checkout.clone import Checkout
+from bot.contracts import journal as lines
+from bot.run.agent_workshop import CallPlace
+from bot.run.folder import RunFolder
+from bot.sandbox.confinement import Confinement
+from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
+
+
+class Workshops:
+    """`root` is where the tree is seen inside; `skills` is the folder of those, where there are any; `ask` answers the
+    agent's tool host. `outfit` is what the agent's first workshop gets done before its first call."""
+
+    def __init__(
+        self, checkout: Checkout, confinement: Confinement, folder: RunFolder, root: str,
+        environment: Mapping[str, str], skills: Path | None, journal: Journal,
+    ) -> None:  # fmt: skip
+        self._checkout = checkout
+        self._confinement = confinement
+        self._folder = folder
+        self._root = root
+        self._environment = environment
+        self._skills = skills
+        self._journal = journal
+
+    def of_agent(self, number: int, read_only: Sequence[Path], ask: Callable[[Question], Answer]) -> Workshop:
+        """The agent's n-th workshop. All of them share one history of files, so that versions go on being counted."""
+        return Workshop.start(
+            self._confinement,
+            tree=self._checkout.tree,
+            folder=self._folder.workshop(f"agent-{number}"),
+            mount=self._root,
+            environment=self._environment,
+            ask=ask,
+            history=self._folder.root / "versions",
+            bring=tuple(read_only),
+            skills=self._skills,
+            archive=self._folder.archive,
+        )
+
+    def of_commands(self, name: str, tree: Path, read_only: Sequence[Path]) -> Workshop:
+        """A workshop for checks or setup on `tree`: their host has no questions to ask."""
+        return Workshop.start(
+            self._confinement,
+            tree=tree,
+            folder=self._folder.workshop(name),
+            mount=self._root,
+            environment=self._environment,
+            ask=_no_questions,
+            bring=tuple(read_only),
+        )
+
+    def changed(self, place: CallPlace, scan: ScanResult) -> None:
+        """Journal what a command changed, with the bytes before it where the base has them."""
+        if not scan.files and not scan.note:
+            return
+        there = [change.path for change in scan.files if change.before and not change.oversize]
+        before = blobs_at(self._checkout.git, self._checkout.base_sha, there)
+        versions = tuple(file_version(change, before.get(change.path)) for change in scan.files)
+        record = lines.FilesChanged(place.turn, versions, place.call_id, scan.note)
+        self._journal.of(place.agent).write(record)
+
+
+def _no_questions(question: Question) -> Answer:
+    return Answer(False, f"{question.tool} is not used here")
