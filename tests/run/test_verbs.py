@@ -35,6 +35,7 @@ SUBMIT = Call(
     "submit_plan",
     {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6, "estimate_usd": 0.1},
 )
+READING = {"view", "ls", "glob", "grep", "bash", "bash_output", "bash_kill", "skill"}
 ASK = Call("ask_user", {"question": "Should 59.6 seconds become one minute?"})
 
 
@@ -167,7 +168,7 @@ def test_a_plan_that_came_late_counts(stage: Stage) -> None:
 
 def test_a_plan_run_reads_only(stage: Stage) -> None:
     came = carry_out(stage, request_in(stage, Verb.PLAN), [shell("rm README.md; echo x > y"), SUBMIT, DONE])
-    assert came.tools == {"view", "ls", "glob", "grep", "bash", "todo", "submit_plan", "ask_user"}
+    assert came.tools == READING | {"todo", "task", "submit_plan", "ask_user"}
     assert came.outcome.status is Status.PLANNED
     assert came.outcome.files == ()
     assert came.bundle.patch == b""
@@ -181,7 +182,7 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
 def test_an_explanation_is_the_last_text(stage: Stage) -> None:
     came = carry_out(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), [VIEW, Say("Because of `round`.")])
     assert (came.outcome.status, came.outcome.answer) == (Status.ANSWERED, "Because of `round`.")
-    assert came.tools == {"view", "ls", "glob", "grep", "bash"}
+    assert came.tools == READING
     assert code(came.outcome) is ExitCode.DONE
     assert came.outcome.checks == ()
     published(stage)
@@ -374,7 +375,10 @@ def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> No
         "grep",
         "edit",
         "write",
+        "patch",
         "todo",
+        "task",
+        "skill",
         "describe_change",
         "ask_user",
     }
