@@ -133,6 +133,17 @@ def test_the_base_of_another_repository_is_not_taken(tmp_path: Path) -> None:
         content(history, history["a.txt"][0], lambda path: b"something else\n")
 
 
+def test_what_a_subagent_changed_counts_too(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, lambda text: text) as writer:
+        writer.write(header())
+        writer.write(edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n")))
+        for record in bash(1, found("a.txt", b"1\ntwo\n", b"2\n")):
+            writer.write(record, "code-1")
+    told = [(v.number, v.by) for v in versions(read_journal(path))["a.txt"]]
+    assert told == [(0, "base"), (1, "edit"), (2, "bash")]
+
+
 def test_what_the_last_run_left_is_the_first_version(tmp_path: Path) -> None:
     history = versions(journal(tmp_path, FilesChanged(0, (found("a.txt", BASE["a.txt"], b"1\n"),))))
     assert [(v.by, v.number) for v in history["a.txt"]] == [("base", 0), ("the run before", 1)]

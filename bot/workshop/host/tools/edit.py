@@ -28,7 +28,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     new = given.text(arguments, "new")
     everywhere = given.flag(arguments, "replace_all")
     path = resolve(context, asked)
-    with counted(context, [path]) as note:
+    with counted(context, lambda: [path]) as note:
         if not old:
             return _fill(context, path, asked, new, note)
         return _replace(context, path, asked, old, new, note, everywhere=everywhere)

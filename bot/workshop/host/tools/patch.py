@@ -23,7 +23,7 @@ _SHOWN_PLACES = 10
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     operations = parse(given.text(arguments, "patch"))
-    with counted(context, list(_paths(operations, context))) as note:
+    with counted(context, lambda: list(_paths(operations, context))) as note:
         planned = plan(context, operations)
         done = commit(context, "patch", planned.changes)
     additions = sum(file["additions"] for file in done.files)

@@ -24,7 +24,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if asked.endswith("/"):
         raise ToolFailure(f"{shown(asked)} names a folder. Give a file in it; folders are made as needed.")
     path = resolve(context, asked)
-    with counted(context, [path]) as note:
+    with counted(context, lambda: [path]) as note:
         return _write(context, path, asked, content, note)
 
 
