@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from bot.contracts.request import Verb
 from bot.run.profiles import SHELL_TOOLS, profile_of
 from tests.run.conftest import Cli
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_script import Asked, Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
 from tests.support.repositories import make_repository
@@ -35,25 +36,35 @@ def repo(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "small", {"a.txt": "one\n"})
 
 
+def thinking(steps: Sequence[Step], home: Path) -> Callable[[Asked], Step]:
+    """The model's steps, each once the watcher has come as far as it can by then."""
+    until = {1: ("late.py", ""), 2: ("late.py", "z = 3"), 3: ("ticking.txt", "")}
+
+    def came(name: str, text: str) -> bool:
+        return any(
+            text in found.read_text() for found in home.glob(f".local/state/slash-agent/runs/*/tree/{name}")
+        )
+
+    def step(asked: Asked) -> Step:
+        if asked.number in until:
+            assert eventually(lambda: came(*until[asked.number]), 60)
+        return steps[asked.number]
+
+    return step
+
+
 def test_what_it_wrote_between_two_calls_is_there_when_the_recording_is_played(
     cli: Cli, repo: Path, tmp_path: Path
 ) -> None:
     """It works while the model thinks, goes on after an edit, and is still at it when the model is done."""
     out = tmp_path / "bundle"
-    steps: list[Step] = [
-        shell(WATCHER, background=True),
-        Turn(
-            (
-                Call("write", {"path": "a.txt", "content": "new\n"}),
-                Call("view", {"path": "late.py"}),
-                Call("edit", {"path": "late.py", "old": "x = 1\n", "new": "x = 1\ny = 2\n"}),
-            ),
-            delay=3,
-        ),
-        Turn((Call("bash_output", {"id": 1}),), delay=1),
-        Turn((Say("Done."),), delay=1),
-    ]
-    with ModelServer(steps) as server:
+    edits = (
+        Call("write", {"path": "a.txt", "content": "new\n"}),
+        Call("view", {"path": "late.py"}),
+        Call("edit", {"path": "late.py", "old": "x = 1\n", "new": "x = 1\ny = 2\n"}),
+    )
+    steps = [shell(WATCHER, background=True), Turn(edits), Call("bash_output", {"id": 1}), DONE]
+    with ModelServer(thinking(steps, cli.home)) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "x", model=server)
     assert ran.code == 0, ran.out + ran.err
     journal = out / "journal.jsonl"
