@@ -31,6 +31,7 @@ from bot.contracts.journal import (
     CallStarted,
     Compacted,
     Permitted,
+    Recalled,
     RequestSent,
     Response,
     ResponseFailed,
@@ -89,6 +90,13 @@ class Conversation:
     def used(self) -> tuple[Usage, float]:
         """Tokens and USD of this conversation; of a run also its subagents'."""
         return (self.usage, self.cost) if self.session.part else (self.spent.usage, self.spent.cost)
+
+    def recall(self) -> None:
+        """Take over the messages of the run that is gone on with."""
+        for message in self.session.before:
+            kept = self._history.add(message)
+            self._gauge.added(kept)
+            self.session.journal.write(Recalled(kept.role, kept.parts))
 
     def say(self, text: str, origin: Literal["task", "host", "added"]) -> None:
         """Put a user message into the history."""
@@ -174,7 +182,7 @@ class Conversation:
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         session, mask = self.session, self._mask
         return ModelRequest(
-            session.system, session.toolbox.specs, messages,
+            session.system, session.specs, messages,
             tool_choice="none" if mask and not mask.allowed else "auto",
             allowed=mask.allowed if mask and mask.allowed else None,
             session=session.identity, max_output=self._longest, moved=self._history.moved,
@@ -378,5 +386,5 @@ def _line(turn: int, response: Complete | Failed, message: Message, cost: float)
 
 def _fixed_tokens(session: Session) -> int:
     """About what the system text and the tools take of the window, in every request."""
-    tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in session.toolbox.specs)
+    tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in session.specs)
     return tokens_of_text(session.system) + sum(map(tokens_of_text, tools))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, count, islice
 from typing import overload
 
 from bot.contracts.messages import Message, Part, Text, ToolCall, ToolResult
@@ -51,6 +51,16 @@ class History:
         self._open = kept.calls
         return kept
 
+    def add(self, message: Message) -> Message:
+        """Add a message that a history held before, and return it as kept."""
+        if message.role == "assistant":
+            return self.add_assistant(message, 0)
+        if message.role == "tool":
+            return self.add_results([part for part in message.parts if isinstance(part, ToolResult)])
+        self._refuse_open("a user message")
+        self._messages.append(message)
+        return message
+
     def add_results(self, results: Sequence[ToolResult]) -> Message:
         """Add the one message that answers every open call, in the order of the calls, and return it."""
         wanted, given = [call.id for call in self._open], [result.call_id for result in results]
@@ -89,10 +99,16 @@ class History:
         for place, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if not part.id or part.id in self._ids:
-                    part = replace(part, id=f"call_{turn}_{place}")
+                    part = replace(part, id=self._new_id(f"call_{turn}_{place}"))
                 self._ids.add(part.id)
             parts.append(part)
         return replace(message, parts=tuple(parts))
+
+    def _new_id(self, wanted: str) -> str:
+        """`wanted`, or where a conversation that was gone on with has it already, the next that is free."""
+        return next(
+            name for name in chain((wanted,), (f"{wanted}_{n}" for n in count(2))) if name not in self._ids
+        )
 
 
 class _View(Sequence[Message]):

@@ -12,18 +12,20 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, fields
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from bot.agent.journal_file import JournalFile, JournalLine, parse_journal, read_journal
-from bot.contracts.errors import AgentError
+from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.journal import PARTS, RECORDS, FileVersion, Header, Record
 from bot.contracts.tools import FileChange
 
 __all__ = [
+    "Busy",
     "Journal",
     "JournalError",
     "JournalFile",
@@ -41,6 +43,12 @@ class JournalError(AgentError):
     """The journal cannot be written: a full disk, a folder that is gone."""
 
 
+class Busy(AgentError):
+    """A conversation is being held already where another was to begin."""
+
+    exit_code = ExitCode.USAGE
+
+
 class Journal:
     """One run's journal, open for appending. Thread-safe.
 
@@ -56,6 +64,7 @@ class Journal:
         self._clock = clock
         self._opened = clock()
         self._lock = threading.Lock()
+        self._held: set[str] = set()
         self._encoder = _Encoder(redact)
         self._empty = True
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -95,6 +104,22 @@ class Journal:
             finally:
                 os.close(fd)
 
+    @contextmanager
+    def held(self, agent: str = "") -> Iterator[None]:
+        """Keep the journal's one conversation, or that of `agent`, for whoever has it now. Raises `Busy`."""
+        with self._lock:
+            if agent in self._held:
+                raise Busy(
+                    f"busy: a conversation{f' of {agent}' if agent else ''} is being held in {self.path} already. "
+                    "Wait for its end, or begin another with a journal of its own."
+                )
+            self._held.add(agent)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.remove(agent)
+
     def of(self, agent: str) -> SubJournal:
         """This journal as the subagent `agent` writes it."""
         return SubJournal(self, agent)
@@ -122,6 +147,10 @@ class SubJournal:
 
     def write(self, record: Record) -> None:
         self._journal.write(record, self._agent)
+
+    def held(self) -> AbstractContextManager[None]:
+        """See `Journal.held`: subagents beside each other are no trouble, one twice is."""
+        return self._journal.held(self._agent)
 
 
 class _Encoder:

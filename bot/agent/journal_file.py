@@ -145,6 +145,10 @@ class _Reader:
         kind = PARTS.get(tag) if isinstance(tag, str) else None
         if kind is None:
             raise ValueError(f"there is no message part {tag!r}")
+        if isinstance(part.get("data"), dict):
+            part["data"] = _bytes(part["data"])
+        if isinstance(part.get("images"), list):
+            part["images"] = tuple(self._part(image) for image in part["images"])
         return self._validate(kind, part)
 
 
@@ -173,7 +177,7 @@ def _bytes(value: Mapping[str, Any]) -> bytes:
     try:
         return base64.b64decode(value.get("base64", ""), validate=True)
     except (TypeError, binascii.Error) as error:
-        raise ValueError("a file's content is neither text nor base64") from error
+        raise ValueError("the bytes are neither text nor base64") from error
 
 
 def _first_sentence(error: ValueError) -> str:

@@ -18,8 +18,16 @@ __all__ = ["MAX_HOST_TEXTS", "SAID_NOTHING", "Hooks", "LoopEnd", "Session", "Tur
 
 
 def run(session: Session, first: str) -> LoopEnd:
-    """Hold the conversation that `first` opens until the model is done or something stops it."""
-    talk = Conversation(session)
+    """Hold the conversation that `first` opens, or goes on with, until the model is done or something stops it.
+
+    Raises `Busy` where another conversation is being held under the same name in the same journal (S-029).
+    """
+    with session.journal.held():
+        return _hold(Conversation(session), first)
+
+
+def _hold(talk: Conversation, first: str) -> LoopEnd:
+    session = talk.session
     try:
         stop = _converse(talk, first)
         usage, cost = talk.used
@@ -30,6 +38,7 @@ def run(session: Session, first: str) -> LoopEnd:
 
 
 def _converse(talk: Conversation, first: str) -> Stop:
+    talk.recall()
     talk.say(first, "task")
     while True:
         if stop := talk.may_not_ask() or talk.make_room():

@@ -22,6 +22,7 @@ from bot.contracts.journal import (
     Compacted,
     FilesChanged,
     FileVersion,
+    Recalled,
     RequestSent,
     Response,
     ResponseFailed,
@@ -29,7 +30,7 @@ from bot.contracts.journal import (
     RunEnded,
     SessionEnded,
 )
-from bot.contracts.messages import ToolCall, Usage
+from bot.contracts.messages import Message, ToolCall, Usage
 from bot.contracts.tools import ToolOutcome
 
 _HASHES = ("before_hash", "after_hash", "moved_from")
@@ -129,6 +130,11 @@ def recorded_agent(journal: JournalFile, call: RecordedCall) -> RecordedAgent | 
     usage = sum((line.usage for line in answers), Usage())
     requests = sum(1 for _ in own.records(RequestSent))
     return RecordedAgent(recorded_calls(own), requests, usage, sum(line.cost for line in answers))
+
+
+def recalled(journal: JournalFile) -> tuple[Message, ...]:
+    """The messages that the recorded run went on from."""
+    return tuple(Message(line.role, line.parts) for line in journal.records(Recalled))
 
 
 class Tape:

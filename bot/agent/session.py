@@ -15,9 +15,10 @@ from bot.agent.toolbox import Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Retrying
 from bot.contracts.limits import Limits
-from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.contracts.messages import Message, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo, Provider
 from bot.contracts.outcome import StopReason
+from bot.contracts.tools import ToolSpec
 
 
 class TurnInfo(NamedTuple):
@@ -61,7 +62,8 @@ class Session(NamedTuple):
     3). `stop_on_denial` is the policy's `on_deny: stop`; `price` says what a response cost, in USD. Without
     `compaction` the conversation ends where it no longer fits the model's window. `identity` names the session to the
     vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself alone; a `part`
-    reports what it used itself, others what the purse lost. `masking` says which tools may be called now.
+    reports what it used itself, others what the purse lost. `masking` says which tools may be called now. `before` are
+    the messages of a run that is gone on with, and `tools` what it was shown of its tools, byte for byte (S-050).
     """
 
     provider: Provider
@@ -80,6 +82,13 @@ class Session(NamedTuple):
     own_turns: int | None = None
     part: bool = False
     masking: Masking = no_mask
+    before: Sequence[Message] = ()
+    tools: tuple[ToolSpec, ...] | None = None
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model sees them. What a call does is the toolbox's alone."""
+        return self.toolbox.specs if self.tools is None else self.tools
 
 
 class LoopEnd(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from bot.contracts.limits import Limits
-from bot.contracts.messages import Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Image, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun
 from bot.contracts.request import Request
@@ -49,6 +49,13 @@ class UserText(NamedTuple):
     turn: int
     text: str
     origin: Literal["task", "host", "added"] = "task"
+
+
+class Recalled(NamedTuple):
+    """A message of the run that is gone on from, as it stands in the history of this one before its first request."""
+
+    role: Role
+    parts: tuple[Part, ...]
 
 
 class RequestSent(NamedTuple):
@@ -262,6 +269,7 @@ class RunEnded(NamedTuple):
 Record = (
     Header
     | UserText
+    | Recalled
     | RequestSent
     | CallOpened
     | Delta
@@ -286,6 +294,7 @@ Record = (
 RECORDS: Mapping[str, type[Record]] = {
     "header": Header,
     "user": UserText,
+    "recalled": Recalled,
     "request": RequestSent,
     "call_opened": CallOpened,
     "delta": Delta,
@@ -309,6 +318,7 @@ RECORDS: Mapping[str, type[Record]] = {
 
 PARTS: Mapping[str, type[Part]] = {
     "text": Text,
+    "image": Image,
     "thinking": Thinking,
     "tool_call": ToolCall,
     "tool_result": ToolResult,

@@ -20,6 +20,7 @@ from bot.contracts.wording import count_of
 from bot.gate.redact import Redactor
 from bot.run.background import Background
 from bot.run.base import base_policy, base_task
+from bot.run.lock import held
 from bot.run.one_run import Run
 from bot.run.secrets import known_secrets
 from bot.run.skills import begin_to_find
@@ -36,13 +37,15 @@ __all__ = ["Ended", "Job", "run_job"]
 
 def run_job(job: Job, stop: CancelToken) -> Ended:
     """Do `job`. `stop` is fired by signals. Raises an `AgentError` for what goes wrong before the first request;
-    from then on whatever happens is in the outcome. A run that does not get so far leaves nothing behind."""
-    try:
-        return _begin(job, stop)
-    except BaseException:
-        if not job.folder.begun:
-            job.folder.drop()
-        raise
+    from then on whatever happens is in the outcome. A run that does not get so far leaves nothing behind. Where another
+    run has the folder, it raises `FolderBusy` and touches nothing."""
+    with held(job.folder.root):
+        try:
+            return _begin(job, stop)
+        except BaseException:
+            if not job.folder.begun:
+                job.folder.drop()
+            raise
 
 
 def _begin(job: Job, stop: CancelToken) -> Ended:

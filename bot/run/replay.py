@@ -29,6 +29,7 @@ from bot.agent.replay import (
     edit_difference,
     file_trouble,
     first_difference,
+    recalled,
     recorded_agent,
     recorded_calls,
 )
@@ -160,6 +161,7 @@ def _play(
         compaction=RecordedCompactions(recorded),
         purse=purse,
         masking=last_request_hands_over(recorded_profile(header).results),
+        before=recalled(recorded),
     )  # fmt: skip
     first = next((line.text for line in recorded.records(lines.UserText)), None)
     if first is None:

@@ -79,6 +79,8 @@ class RunSubagents:
             own_turns=kind.turns,
             part=True,
             masking=last_request_hands_over(()),
+            before=(),
+            tools=None,
         )
 
     def _retrying(self, event: Retrying) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ from bot.agent.journal import Journal, JournalError, file_version, parse_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.events import Complete
-from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Finish, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import FileChange
 from tests.support.sessions import header
@@ -26,12 +26,17 @@ from tests.support.sessions import header
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 numbers = st.integers(0, 10**9)
 usages = st.builds(Usage, numbers, numbers, numbers, numbers, numbers)
-parts: st.SearchStrategy[Part] = st.one_of(
-    st.builds(Text, texts),
-    st.builds(Thinking, texts, st.none() | texts, st.none() | texts),
-    st.builds(ToolCall, texts, texts, texts, st.booleans()),
-    st.builds(ToolResult, texts, texts, texts, st.booleans()),
-)
+images = st.builds(Image, texts, st.binary(max_size=60), texts)
+PART_FIELDS: dict[type, st.SearchStrategy[Part]] = {
+    Text: st.builds(Text, texts, texts),
+    Image: images,
+    Thinking: st.builds(Thinking, texts, st.none() | texts, st.none() | texts, texts),
+    ToolCall: st.builds(ToolCall, texts, texts, texts, st.booleans(), texts),
+    ToolResult: st.builds(
+        ToolResult, texts, texts, texts, st.booleans(), st.lists(images, max_size=2).map(tuple)
+    ),
+}
+parts: st.SearchStrategy[Part] = st.one_of(*PART_FIELDS.values())
 many_parts = st.lists(parts, max_size=4).map(tuple)
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts,
@@ -47,6 +52,7 @@ costs = st.floats(0, 1000, allow_nan=False)
 check_runs = st.builds(CheckRun, st.sampled_from(CheckState), st.none() | numbers, costs, texts, texts)
 FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.UserText: (numbers, texts, st.sampled_from(["task", "host"])),
+    lines.Recalled: (st.sampled_from(["user", "assistant", "tool"]), many_parts),
     lines.RequestSent: (numbers, numbers),
     lines.CallOpened: (numbers, numbers, texts, texts),
     lines.Delta: (numbers, st.sampled_from(["text", "thinking", "arguments"]), texts, numbers),
@@ -106,6 +112,10 @@ def test_every_kind_of_line_comes_back_as_it_was_written(
 
 def test_the_round_trip_covers_every_kind_of_line() -> None:
     assert {lines.Header, *FIELDS} == set(lines.RECORDS.values())
+
+
+def test_the_round_trip_covers_every_kind_of_part() -> None:
+    assert set(PART_FIELDS) == set(lines.PARTS.values()) == set(get_args(Part))
 
 
 def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path: Path) -> None:

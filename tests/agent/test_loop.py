@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.agent.finish import Stop
 from bot.agent.guards import REPEAT_NOTICE
-from bot.agent.loop import Hooks, TurnInfo
+from bot.agent.journal import Busy, Journal
+from bot.agent.loop import Hooks, Session, TurnInfo, run
+from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.events import Complete, Failed
@@ -20,8 +24,8 @@ from bot.contracts.limits import Limits
 from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome
-from tests.support.scripted import call, says
-from tests.support.sessions import Bench, results_of
+from tests.support.scripted import ScriptedProvider, call, says
+from tests.support.sessions import Bench, header, results_of
 
 
 def answered(bench: Bench) -> None:
@@ -446,3 +450,42 @@ def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_
     bench = Bench([says(echo("one", "a"))], tmp_path, hooks=hooks)
     assert bench.run("please").stop is StopReason.NEEDS_INPUT
     assert [item.origin for item in bench.journal().records(UserText)] == ["task"]
+
+
+def test_a_session_holds_one_conversation_and_a_second_is_refused(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def begin_another(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        with pytest.raises(Busy) as caught:
+            run(session_of(bench), "me too")
+        refused.append(str(caught.value))
+        return ToolOutcome("")
+
+    bench = Bench([says(call("again", "{}", "a")), says("Done.")], tmp_path, tools={"again": begin_another})
+    assert bench.run().stop is StopReason.END_TURN
+    assert refused[0].startswith("busy: a conversation is being held")
+    assert [line.text for line in bench.journal().records(UserText)] == ["do it"]
+
+
+def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> None:
+    def broken(info: TurnInfo) -> None:
+        raise RuntimeError("a bug of the host's")
+
+    with Journal(tmp_path / "j", str) as journal:
+        journal.write(header())
+        session = Session(
+            ScriptedProvider([says("Done."), says("Done.")]),
+            "",
+            Toolbox((), {}, lambda tool, arguments: Permission(True)),
+            journal,
+            Limits(),
+            CancelToken(),
+        )
+        with pytest.raises(RuntimeError):
+            run(session._replace(hooks=Hooks(turn_done=broken)), "first")
+        assert run(session, "second").stop is StopReason.END_TURN
+
+
+def session_of(bench: Bench) -> Session:
+    toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
+    return Session(ScriptedProvider([]), "", toolbox, bench.open_journal, Limits(), CancelToken())

@@ -1,0 +1,188 @@
+"""Rebuilds the conversation that a journal recorded, also of a run that died in the middle of anything (S-013, S-053).
+
+What comes out is a history that a vendor takes: each call answered once and in order, no id twice. A call without its
+answer gets one that says so; nothing that the journal does not hold is made up, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from bot.agent.history import History, HistoryError
+from bot.agent.journal_file import JournalFile, JournalLine
+from bot.contracts.errors import UsageError
+from bot.contracts.journal import (
+    CallOpened,
+    CallStarted,
+    Compacted,
+    Delta,
+    Recalled,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    Result,
+    Retried,
+    UserText,
+)
+from bot.contracts.messages import Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.wording import count_of
+
+DIED_IN_CALL = (
+    "canceled: the run died in this call. What it did, if anything, is not known: look before you go on."
+)
+DIED_BEFORE_CALL = "canceled: the run died before this call. It was not executed."
+
+_SPOKEN = (UserText, Recalled, Response, ResponseFailed, Result, Compacted, CallOpened, Delta)
+_MAY_HOLD: Mapping[Role, tuple[type, ...]] = {
+    "user": (Text, Image),
+    "assistant": (Text, Thinking, ToolCall),
+    "tool": (ToolResult,),
+}
+
+
+class NoConversation(UsageError):
+    """The journal's conversation cannot be gone on with; the message is why, in one sentence."""
+
+
+class Rebuilt(NamedTuple):
+    """The messages, and what had to be mended, a sentence each."""
+
+    messages: tuple[Message, ...]
+    mended: tuple[str, ...] = ()
+
+
+def rebuilt(journal: JournalFile) -> Rebuilt:
+    """The conversation of the run itself: its subagents' lines are theirs. Raises `NoConversation` where a line of it
+    was masked or does not fit the others."""
+    builder = _Builder()
+    for line in journal.lines:
+        if line.masked and isinstance(line.record, _SPOKEN):
+            raise NoConversation(f"The redactor masked something in line {line.number} of the journal.")
+        try:
+            builder.take(line)
+        except HistoryError as error:
+            raise NoConversation(f"Line {line.number} of the journal does not fit: {error}.") from error
+    return builder.finished()
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._history = History()
+        self._asked: tuple[str, ...] = ()
+        """The ids of the open calls as the journal has them; the history may have given others."""
+        self._results: dict[str, list[Result]] = {}
+        self._started: set[str] = set()
+        self._stream: _Stream | None = None
+        self._unanswered = 0
+        self._dropped = 0
+        self._cut_off = False
+
+    def take(self, line: JournalLine) -> None:
+        record = line.record
+        match record:
+            case CallOpened() | Delta() if self._stream is not None:
+                self._stream.take(record)
+            case Retried() if self._stream is not None:
+                self._stream = _Stream(record.turn)
+            case CallStarted():
+                self._started.add(record.call_id)
+            case Result():
+                self._results.setdefault(record.call_id, []).append(record)
+            case Response() | ResponseFailed():
+                self._stream = None
+                self._settle()
+                self._answer(record.parts, record.turn)
+            case RequestSent():
+                self._settle()
+                self._stream = _Stream(record.turn)
+            case UserText():
+                self._settle()
+                self._history.add_user(record.text)
+            case Recalled():
+                if record.role != "tool":
+                    self._settle()
+                _refuse_foreign(record.role, record.parts)
+                self._history.add(Message(record.role, record.parts))
+                self._asked = tuple(call.id for call in record.parts if isinstance(call, ToolCall))
+            case Compacted() if not record.failure:
+                self._settle()
+                self._history.shorten(record.text, record.first_kept)
+
+    def finished(self) -> Rebuilt:
+        self._settle()
+        messages = tuple(self._history.view())
+        if messages and messages[0].role != "user":
+            raise NoConversation("The journal does not hold what was asked first.")
+        mended = [
+            f"{count_of(self._unanswered, 'call')} had no answer" if self._unanswered else "",
+            f"{count_of(self._dropped, 'answer')} belonged to no call" if self._dropped else "",
+            "the model's last answer was not whole" if self._cut_off else "",
+        ]
+        return Rebuilt(messages, tuple(text for text in mended if text))
+
+    def _answer(self, parts: tuple[Part, ...], turn: int) -> None:
+        _refuse_foreign("assistant", parts)
+        self._history.add_assistant(Message("assistant", parts), turn)
+        self._asked = tuple(part.id for part in parts if isinstance(part, ToolCall))
+
+    def _settle(self) -> None:
+        """What is under way has ended here: keep what came of it."""
+        if self._stream is not None:
+            stream, self._stream = self._stream, None
+            if parts := stream.parts():
+                self._settle()
+                self._cut_off = True
+                self._answer(parts, stream.turn)
+        calls = self._history.open_calls
+        if calls:
+            self._history.add_results([self._result(*pair) for pair in zip(calls, self._asked, strict=True)])
+        self._dropped += sum(map(len, self._results.values()))
+        self._results, self._started, self._asked = {}, set(), ()
+
+    def _result(self, call: ToolCall, asked: str) -> ToolResult:
+        for call_id in (call.id, asked):
+            if waiting := self._results.get(call_id):
+                line = waiting.pop(0)
+                return ToolResult(call.id, call.name, line.content, line.is_error)
+        self._unanswered += 1
+        died_in_it = call.id in self._started or asked in self._started
+        content = DIED_IN_CALL if died_in_it else DIED_BEFORE_CALL
+        return ToolResult(call.id, call.name, content, is_error=True)
+
+
+class _Stream:
+    """What had arrived of an answer that never became whole. Thinking is left out: its seal comes last, and without it
+    a vendor refuses it. No call of it counts as complete, since nothing says that it is."""
+
+    def __init__(self, turn: int) -> None:
+        self.turn = turn
+        self._parts: list[list[str] | tuple[CallOpened, list[str]]] = []
+        self._arguments: dict[int, list[str]] = {}
+
+    def take(self, record: CallOpened | Delta) -> None:
+        if isinstance(record, CallOpened):
+            self._arguments[record.block] = []
+            self._parts.append((record, self._arguments[record.block]))
+        elif record.kind == "arguments":
+            self._arguments.setdefault(record.block, []).append(record.text)
+        elif record.kind == "text" and record.text:
+            if not self._parts or isinstance(self._parts[-1], tuple):
+                self._parts.append([])
+            last = self._parts[-1]
+            if isinstance(last, list):
+                last.append(record.text)
+
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(
+            Text("".join(part))
+            if isinstance(part, list)
+            else ToolCall(part[0].call_id, part[0].name, "".join(part[1]), complete=False)
+            for part in self._parts
+        )
+
+
+def _refuse_foreign(role: Role, parts: tuple[Part, ...]) -> None:
+    for part in parts:
+        if not isinstance(part, _MAY_HOLD[role]):
+            raise HistoryError(f"a message of the role {role} holds a {type(part).__name__}")
