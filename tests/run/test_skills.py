@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,16 @@ from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Verb
+from bot.run.folder import RunFolder
+from bot.run.profiles import profile_of
 from bot.run.replay import Replay, replay
+from bot.run.skills import RunSkills
+from bot.sandbox.off import Off
+from bot.skills.find import Found
 from tests.skills.corpus import skill
 from tests.support.fix_script import mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.outcomes import make_request
 from tests.support.stage import Stage
 from tests.support.verb_runs import Came, carry_out, fork_pull, request_in, request_on
 
@@ -181,3 +188,11 @@ def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: Verb
 
 def test_the_tool_is_the_same_bytes_in_every_run(stage: Stage) -> None:
     assert catalogue(fixing(stage)) == catalogue(fixing(stage))
+
+
+def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:
+    skills = RunSkills(Found(()), RunFolder(tmp_path), Off(), "/work", lambda: "")
+    assert (skills.tools, skills.folder) == ((), None)
+    profile = profile_of(make_request())
+    assert skills.offered_by(profile) == profile
+    assert skills.after_results() == skills.carried() == []
