@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.run.github_env import GitHubEnvironment
     from bot.run.last_look import LastLook
     from bot.run.maintain import Look
+    from bot.tasks.matrix import Job
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 
@@ -56,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     from bot.github.app import Access
+    from bot.report.planned import dashboards_summary, plan_summary
     from bot.run.github_env import read_github_environment
     from bot.run.maintain import Asked, look_at_all, put_dashboards, utc_now
 
@@ -73,7 +75,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         where.policy_file,
     )
 
+    notes: list[str] = []
+
     def warn(text: str) -> None:
+        notes.append(text)
         actions.annotate("warning", text)
 
     looks = look_at_all(asked, host_of, warn)
@@ -81,13 +86,23 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         for one in look.decided:
             actions.print(f"{look.repository} {one.task.name}: {'runs' if one.run else 'waits'}. {one.why}")
     if arguments.dashboard:
-        put_dashboards(looks, host_of, now, actions.print, warn)
+        done: list[str] = []
+
+        def say(text: str) -> None:
+            done.append(text)
+            actions.print(text)
+
+        put_dashboards(looks, host_of, now, say, warn)
+        actions.add_summary(dashboards_summary(done, notes))
     if arguments.plan:
-        _print_plan(looks, actions, everything=arguments.json)
+        jobs = _print_plan(looks, actions, everything=arguments.json)
+        decided = ((look.repository, one) for look in looks for one in look.decided)
+        actions.add_summary(plan_summary(decided, {(job.repository, job.task) for job in jobs}, notes))
     return ExitCode.DONE
 
 
-def _print_plan(looks: Sequence[Look], actions: Actions, *, everything: bool) -> None:
+def _print_plan(looks: Sequence[Look], actions: Actions, *, everything: bool) -> list[Job]:
+    """Returns what is in the matrix."""
     from bot.tasks.matrix import LARGEST, as_json, matrix
 
     jobs, left = matrix((look.repository, look.minutes, one) for look in looks for one in look.decided)
@@ -116,6 +131,7 @@ def _print_plan(looks: Sequence[Look], actions: Actions, *, everything: bool) ->
     actions.set_output("count", str(len(jobs)))
     actions.set_output("left", str(left))
     actions.set_output("matrix", json.dumps(json.loads(plan)["matrix"]))
+    return jobs
 
 
 def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:

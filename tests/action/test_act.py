@@ -101,6 +101,7 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage, ins
     task = "---\nschedule: '* * * * *'\n---\nWrite the file {name}.txt.\n"
     names = ("links", "tests", "words")
     stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task.format(name=name) for name in names})
+    stage.forge.make_private(stage.repo)
     event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
 
     def script(asked: Asked) -> Step:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.doctor.propose import workflow_text
 from tests.support.language_service import findings
 from tests.support.runner import ACTION, ROOT, WORKFLOW
 
@@ -18,6 +19,7 @@ BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TO_COPY = sorted((ROOT / "docs" / "workflows").glob("*.yml"))
 FIRST = ROOT / ".github" / "action" / "first.py"
+INSIDE = ("model", "openai-base-url", "budget-usd", "extras")
 DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 
 
@@ -107,7 +109,7 @@ def test_the_job_that_runs_the_agent_has_no_token_that_can_push() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["agent.yml", "one-job.yml", "review.yml"])
+@pytest.mark.parametrize("name", ["agent.yml", "maintenance.yml", "one-job.yml", "review.yml"])
 def test_what_a_run_had_is_kept_also_when_it_failed_or_was_cancelled(name: str) -> None:
     """The step of the action itself may have had no time for it: the next one makes the bundle, and is always run."""
     described = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
@@ -130,6 +132,43 @@ def test_the_page_has_each_jobs_permissions() -> None:
             given = job.get("permissions", described["permissions"])
             asked.append((workflow.name, name, ", ".join(f"`{what}: {how}`" for what, how in given.items())))
     assert sorted(said) == sorted(asked)
+
+
+def test_each_workflow_to_call_takes_the_same_inputs_and_hands_them_to_every_job() -> None:
+    """A policy of another name that only one of two jobs knew would let the other judge by the wrong one."""
+    for name in ("agent.yml", "maintenance.yml", "one-job.yml", "review.yml"):
+        described = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
+        inputs = described[True]["workflow_call"]["inputs"]  # YAML 1.1 reads `on` as true
+        assert inputs.keys() >= {"model", "openai-base-url", "budget-usd", "policy", "extras", "app-id"}
+        for job in described["jobs"].values():
+            for given in (step["with"] for step in job["steps"] if step.get("uses") == "./"):
+                if given.get("mode") == "salvage":
+                    continue
+                assert given["policy"] == "${{ inputs.policy }}"
+                if given.get("mode") != "gate":
+                    assert "inputs.app-id" in given["app-id"]
+                if "model" in given:
+                    assert all(f"inputs.{what} " in given[what] for what in inputs if what in INSIDE)
+
+
+def shown() -> dict[str, str]:
+    """The workflows that call ours: the page's, and the one that `init` writes."""
+    [page] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "action.md").read_text(), re.DOTALL)
+    return {"docs/action.md": page, "init": workflow_text("anthropic")}
+
+
+@pytest.mark.parametrize("place", shown())
+def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str) -> None:
+    """GitHub starts nothing of a workflow that is called where one of its jobs may have less than it asks for."""
+    [call] = yaml.safe_load(shown()[place])["jobs"].values()
+    called = ROOT / ".github" / "workflows" / call["uses"].partition("@")[0].rpartition("/")[2]
+    asked = {
+        (what, how)
+        for job in yaml.safe_load(called.read_text())["jobs"].values()
+        for what, how in job["permissions"].items()
+    }
+    most = {what: "write" if (what, "write") in asked else "read" for what, _ in asked}
+    assert call["permissions"] == most
 
 
 def test_only_the_job_that_stops_runs_may_cancel_them() -> None:

@@ -60,6 +60,17 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, runner
     assert pull["html_url"] in jobs["publish"].summary
 
 
+def test_the_jobs_of_a_private_repository_may_read_what_they_need(stage: Stage, runner: Make) -> None:
+    """In a public one everybody may read, whatever a job's permissions say."""
+    stage.forge.make_private(stage.repo)
+    with ModelServer(mending()) as server:
+        jobs = runner(server).workflow(stage.sample.event)
+    done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
+    assert results(jobs) == done, logs(jobs)
+    assert "Resource not accessible" not in "".join(logs(jobs))
+    assert [pull["draft"] for pull in stage.pulls()] == [True]
+
+
 def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
     [shown] = [
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
@@ -108,6 +119,23 @@ def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> 
         )  # fmt: skip
         assert server.requests[0].path == "/v1/chat/completions"
     assert done.outputs["status"] == "changed", done.log
+
+
+def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: Make) -> None:
+    """Check runs take one permission, statuses of services outside Actions another, where not all may read."""
+    forge, repo = stage.forge, stage.repo
+    forge.make_private(repo)
+    sha = forge.commit(repo, {"notes.md": "x\n"}, branch="topic", author=MAINTAINER)
+    number = forge.open_pull(repo, MAINTAINER, "topic")
+    forge.add_check_run(repo, sha, "unit tests", conclusion="failure")
+    forge.add_status(repo, sha, "ci/elsewhere", "failure", description="2 of 9 stages failed")
+    with ModelServer([DONE]) as server:
+        jobs = runner(server).workflow(stage.ask("/agent fix this", number=number))
+        asked = server.requests[0].body.decode()
+    assert jobs["run"].result == "success", logs(jobs)
+    for said in ("unit tests", "ci/elsewhere", "2 of 9 stages failed"):
+        assert said in asked
+    assert "could not be read" not in asked
 
 
 def test_an_outsider_gets_no_further_than_the_gate_and_takes_no_place_in_the_queue(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -166,6 +167,26 @@ def test_actions_gets_the_matrix_as_an_output(stage: Stage) -> None:
     assert '{"include": [{"repository": "riverbend/tidytime", "task": "links"' in said
 
 
+def test_the_jobs_summary_says_what_runs_what_waits_and_what_is_wrong(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/odd.md": "---\nschedule: when it rains\n---\nDo it.\n"})
+    summary = stage.folder / "summary"
+    summary.touch()
+    plan(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    said = summary.read_text()
+    assert said.startswith("## Slash Agent: maintenance plan\n\n2 tasks to run now, 1 waiting.\n")
+    assert "| riverbend/tidytime | links | **runs** | " in said
+    assert re.search(r"\| riverbend/tidytime \| rare \| waits \| .*has been seen to", said)
+    assert re.search(r"To look at:\n\n- riverbend/tidytime: .*odd\.md", said)
+
+
+def test_a_summary_is_written_where_nothing_is_due(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": None for name in ("links", "tidy", "rare")})
+    summary = stage.folder / "summary"
+    summary.touch()
+    plan(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    assert summary.read_text() == "## Slash Agent: maintenance plan\n\nNothing to run now.\n"
+
+
 # -- since when
 
 
@@ -276,8 +297,8 @@ def test_more_tasks_than_a_matrix_holds_are_said_and_counted(stage: Stage) -> No
 # -- the dashboard
 
 
-def keep_dashboard(stage: Stage) -> str:
-    ran = stage.cli("maintain", "--dashboard", GITHUB_TOKEN=token(stage))
+def keep_dashboard(stage: Stage, **environment: str) -> str:
+    ran = stage.cli("maintain", "--dashboard", GITHUB_TOKEN=token(stage), **environment)
     assert ran.code == 0, ran.said
     return ran.err
 
@@ -296,6 +317,16 @@ def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happen
     assert "brought up to date" in keep_dashboard(stage)
     [issue] = dashboards(stage)
     assert f"#{number} is open" in issue["body"]
+
+
+def test_the_dashboards_jobs_summary_says_what_became_of_it(stage: Stage) -> None:
+    summary = stage.folder / "summary"
+    summary.touch()
+    keep_dashboard(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    [issue] = dashboards(stage)
+    assert summary.read_text() == (
+        f"## Slash Agent: dashboards\n\n- riverbend/tidytime: dashboard #{issue['number']} opened\n"
+    )
 
 
 def test_a_dashboard_that_says_so_already_is_left_alone(stage: Stage) -> None:

@@ -49,6 +49,11 @@ class Repositories(People):
             note(self._state, repository)
             return repository.full_name
 
+    def make_private(self, repo: str) -> None:
+        """From now on a token needs each permission for what it reads, and a stranger sees nothing."""
+        with self._state.lock:
+            self._repository(repo).private = True
+
     def fork(self, repo: str, owner: str) -> str:
         """Copy a repository to another account, as its fork."""
         with self._state.lock:

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from bot.report.planned import MOST_ROWS, dashboards_summary, plan_summary
+from bot.tasks.decide import Decision
+from bot.tasks.file import read_task
+
+REPO = "octo/hello"
+
+
+def decision(name: str, why: str = "It is due.", *, run: bool = True) -> Decision:
+    return Decision(read_task("Do it.\n", f".github/agent/{name}.md"), run, why)
+
+
+def test_what_the_matrix_has_no_room_for_is_left_and_not_said_to_run() -> None:
+    decided = [
+        (REPO, decision("links")),
+        (REPO, decision("tests")),
+        (REPO, decision("words", "No.", run=False)),
+    ]
+    said = plan_summary(decided, {(REPO, "links")}, [])
+    assert "1 task to run now, 1 left for the next plan, 1 waiting." in said
+    assert "| octo/hello | links | **runs** | It is due. |" in said
+    assert "| octo/hello | tests | left | It is due, and the matrix is full" in said
+    assert "| octo/hello | words | waits | No. |" in said
+
+
+def test_a_long_list_is_cut_and_what_runs_stays() -> None:
+    waiting = [(f"octo/r{n}", decision("links", "Not due.", run=False)) for n in range(MOST_ROWS + 4)]
+    said = plan_summary([*waiting, (REPO, decision("tests"))], {(REPO, "tests")}, [])
+    assert said.count("| waits |") == MOST_ROWS - 1
+    assert "| **runs** |" in said
+    assert said.endswith("5 more tasks: see the log.\n")
+
+
+def test_other_peoples_words_stay_in_their_cell() -> None:
+    evil = "a | b |\n| c\n# Head\n<img src=x> ::error::x ghp_" + "a1B2" * 9
+    said = plan_summary([(REPO, decision("links", evil, run=False))], set(), [evil, "<b>@all"])
+    [row] = [line for line in said.splitlines() if "links" in line]
+    assert row.count("|") - row.count("\\|") == 5
+    assert "ghp_" not in said
+    assert "<b>" not in said.replace("\\<b", "")
+    assert not [line for line in said.splitlines() if line.startswith("# ")]
+
+
+def test_dashboards_beyond_the_screen_are_counted() -> None:
+    said = dashboards_summary(
+        [f"octo/r{n}: no tasks, no dashboard" for n in range(MOST_ROWS + 2)], ["octo/x: gone"]
+    )
+    assert "- 2 more: see the log." in said
+    assert "- octo/x: gone" in said
