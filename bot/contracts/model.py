@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Event
@@ -49,8 +49,7 @@ class ModelInfo:
         ) / 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOverride:
+class ModelOverride(NamedTuple):
     """What the policy knows better of a model than this program; `None` leaves it as it is. Units as in `ModelInfo`."""
 
     context_window: int | None = None

@@ -7,7 +7,7 @@ A policy may know better (`models:`, see docs/models.md); a model that nobody li
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.contracts.messages import Usage
@@ -155,11 +155,7 @@ def _able(info: ModelInfo, listed: str) -> ModelInfo:
 
 def overridden(info: ModelInfo, override: ModelOverride) -> ModelInfo:
     """`info` as the policy has it. Whoever gives window and prices knows the model."""
-    given: dict[str, Any] = {
-        field.name: value
-        for field in fields(override)
-        if (value := getattr(override, field.name)) is not None
-    }
+    given: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}
     known = info.known or {"context_window", "input_price", "output_price"} <= given.keys()
     return replace(info, **given, known=known)
 
