@@ -4,7 +4,8 @@ A command is the token `/agent`, case-sensitive, at the start of the first line 
 most three spaces before it: so never inside a quote, a code block, or running text. What follows it:
 
 1. Options (`--model x`, `--model=x`, `--draft`) stand before or after the verb, or at the very end of the
-   first line. Between other words, or in backticks, `--something` is part of the instruction.
+   first line. Between other words, or in backticks, `--something` is part of the instruction. A dash in place of
+   the two hyphens, as some keyboards make it, is taken as them where an option is named.
 2. The first word that is no option is the verb when it is one of the verbs, in any case, with or without
    punctuation after it. A word one slip away from a verb (`revew`) is a mistake and the nearest verb is
    named. Anything else begins the instruction of a `fix`.
@@ -58,6 +59,8 @@ _MAX_INDENT = 3
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WORD = re.compile(r"\S+")
 _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
+# What keyboards make of two hyphens: an en or em dash.
+_DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 _SHA = re.compile(r"[0-9a-fA-F]{12,40}")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
@@ -127,7 +130,7 @@ def _after_token(body: str) -> str | None:
 
 def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
     spans = [match.span() for match in _WORD.finditer(line)]
-    words = [line[start:end] for start, end in spans]
+    words = [_typed(line[start:end]) for start, end in spans]
     options: dict[str, str] = {}
     position = _read_leading(words, 0, options)
     verb = _read_verb(words[position]) if position < len(words) else None
@@ -137,6 +140,13 @@ def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
     _read_leading(words, end, options)
     text = line[spans[position][0] : spans[end - 1][1]] if position < end else ""
     return verb or Verb.FIX, text, options
+
+
+def _typed(word: str) -> str:
+    """`word` with its two hyphens where a keyboard made a dash of them, and it is an option then."""
+    written = _DASH.sub("--", word, count=1) if _DASH.match(word) else word
+    match = _OPTION.fullmatch(written)
+    return written if match and nearest(match.group(1), OPTIONS, slips=1) else word
 
 
 def _read_verb(word: str) -> Verb | None:
