@@ -51,6 +51,7 @@ def bench(tmp_path: Path) -> Bench:
         ("search", 4),
         ("view", 1),
         ("anchors", 1),
+        ("patch", 1),
         ("refusals", 3),
         ("thread", 1),
     ],
@@ -72,6 +73,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "search",
         "view",
         "anchors",
+        "patch",
         "refusals",
         "thread",
     ]
