@@ -1,4 +1,4 @@
-"""Write what a repository needs for the bot: a policy with the checks that were found, and the workflow. What is there
+"""Write what a repository needs for the bot: a policy with the checks that were found, and the workflows. What is there
 already is left as it is."""
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--provider", choices=sorted(KEYS), default="anthropic", help="whose key the workflow passes on"
     )
-    parser.add_argument("--tasks", action="store_true", help="also write the shipped maintenance tasks")
+    parser.add_argument(
+        "--reviews", action="store_true", help="also write the workflow that reviews pull requests"
+    )
+    parser.add_argument(
+        "--tasks",
+        action="store_true",
+        help="also write the shipped maintenance tasks, and the workflow that runs them",
+    )
     parser.add_argument("--yes", action="store_true", help="ask nothing")
     parser.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
 
@@ -30,7 +37,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     root = arguments.repo.resolve()
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
-    proposed = propose(project_here(root), arguments.provider, tasks=arguments.tasks)
+    proposed = propose(
+        project_here(root), arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews
+    )
     missing = [file for file in proposed if not (root / file.path).exists()]
     for file in proposed:
         print(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")

@@ -1,4 +1,4 @@
-"""What can be seen from the checkout and this machine: sandbox, model, policy, checks, workflow."""
+"""What can be seen from the checkout and this machine: sandbox, model, policy, checks, workflows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.providers.reach import PLACES, has_key, reach
 from bot.sandbox.choose import choose
+from bot.tasks.file import is_task_file
+from bot.tasks.task import FOLDER
 from bot.workshop.client.workshop import Answer, Question, Workshop
 
 WORKFLOWS = ".github/workflows"
 _USES = re.compile(
     r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
+)
+# The called workflow, the mode in which the action plans, or a step that runs one task.
+_RUNS_TASKS = re.compile(
+    r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
 )
 _MAX_FILE = 256 * 1024
 _MOST_FILES = 50_000
@@ -29,7 +35,14 @@ _MOST_FILES = 50_000
 def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
     policy = _policy(root)
-    return [sandbox(environment), *models(environment), policy, *_checks(root, policy), workflow(root)]
+    return [
+        sandbox(environment),
+        *models(environment),
+        policy,
+        *_checks(root, policy),
+        workflow(root),
+        *maintenance(root),
+    ]
 
 
 def sandbox(environment: Mapping[str, str]) -> Finding:
@@ -79,6 +92,18 @@ def workflow(root: Path) -> Finding:
     return Finding(
         name, State.MISSING, said, "slash-agent init writes one; it counts once it is on the default branch"
     )
+
+
+def maintenance(root: Path) -> list[Finding]:
+    """Whether the tasks that are there are ever run; nothing where there are none."""
+    tasks = [file.name for file in (root / FOLDER).glob("*.md") if is_task_file(file.name)]
+    if not tasks:
+        return []
+    for file in sorted((root / WORKFLOWS).glob("*.y*ml")):
+        if (text := _text(file)) and _RUNS_TASKS.search(text):
+            return [Finding("maintenance", State.OK, f"{file.relative_to(root)} runs tasks.")]
+    said = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
+    return [Finding("maintenance", State.WARNING, said, "slash-agent init --tasks writes one")]
 
 
 def checks_here(root: Path) -> tuple[Check, ...]:

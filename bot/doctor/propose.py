@@ -11,6 +11,8 @@ from bot.policy.load import POLICY_FILE
 from bot.tasks.task import FOLDER
 
 WORKFLOW = ".github/workflows/agent.yml"
+REVIEW = ".github/workflows/review.yml"
+MAINTENANCE = ".github/workflows/maintenance.yml"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -61,8 +63,9 @@ class Proposed:
     why: str
 
 
-def propose(project: Project, provider: str, *, tasks: bool) -> list[Proposed]:
-    """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along."""
+def propose(project: Project, provider: str, *, tasks: bool, reviews: bool = False) -> list[Proposed]:
+    """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along and the workflow that runs
+    them, with `reviews` the workflow that reviews each pull request."""
     installs = " and installs what the checks need" if project.install else ""
     found = [
         Proposed(POLICY_FILE, policy_text(project), "the policy, with the checks that were found"),
@@ -70,7 +73,14 @@ def propose(project: Project, provider: str, *, tasks: bool) -> list[Proposed]:
             WORKFLOW, workflow_text(provider, project.install), f"the workflow that hears /agent{installs}"
         ),
     ]
+    if reviews:
+        found.append(
+            Proposed(REVIEW, _filled("review.yml", provider), "the workflow that reviews pull requests")
+        )
     if tasks:
+        found.append(
+            Proposed(MAINTENANCE, _filled("maintenance.yml", provider), "the workflow that runs what is due")
+        )
         found += [
             Proposed(f"{FOLDER}/{file.name}", file.read_text(encoding="utf-8"), "a maintenance task")
             for file in sorted(_TASKS.glob("*.md"))
@@ -90,10 +100,13 @@ def policy_text(project: Project) -> str:
 def workflow_text(provider: str, install: Sequence[str] = ()) -> str:
     """A call of our workflow; where something has to be installed before, its two jobs written out."""
     name = "two-jobs.yml" if install else "agent.yml"
-    text = (_TEMPLATES / name).read_text(encoding="utf-8")
     steps = _INSTALL + "".join(f"          {command}\n" for command in install)
-    text = text.replace("$PREPARE", steps).replace("$INPUT", f"{provider}-api-key")
-    return text.replace("$KEY", KEYS[provider])
+    return _filled(name, provider).replace("$PREPARE", steps)
+
+
+def _filled(template: str, provider: str) -> str:
+    text = (_TEMPLATES / template).read_text(encoding="utf-8")
+    return text.replace("$INPUT", f"{provider}-api-key").replace("$KEY", KEYS[provider])
 
 
 def _quoted(command: str) -> str:

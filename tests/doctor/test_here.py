@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.doctor.finding import Finding, State
-from bot.doctor.here import look_here, models, sandbox, workflow
+from bot.doctor.here import look_here, maintenance, models, sandbox, workflow
 from tests.support.model_script import Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
@@ -115,3 +115,27 @@ def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str) -> 
     text = f"jobs:\n  a:\n    if: contains(github.event.comment.body, '/agent')\n    steps:\n      - uses: {uses}\n"
     (folder / "bot.yaml").write_text(text)
     assert workflow(tmp_path).said == ".github/workflows/bot.yaml runs the action."
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        "    uses: slash-agent/slash-agent/.github/workflows/maintenance.yml@v0\n",
+        "      - uses: slash-agent/slash-agent@v0\n        with:\n          mode: plan\n",
+        "      - uses: slash-agent/slash-agent@v0\n        with:\n          task: dead-links\n",
+    ],
+)
+def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str) -> None:
+    tasks, workflows = tmp_path / ".github" / "agent", tmp_path / ".github" / "workflows"
+    tasks.mkdir(parents=True)
+    (tasks / "README.md").write_text("What these are.")
+    assert maintenance(tmp_path) == []
+    (tasks / "dead-links.md").write_text("Mend dead links.")
+    workflows.mkdir()
+    (workflows / "agent.yml").write_text("jobs:\n  agent:\n    uses: slash-agent/slash-agent@v0\n")
+    [found] = maintenance(tmp_path)
+    assert found.state is State.WARNING
+    assert found.fix == "slash-agent init --tasks writes one"
+    (workflows / "night.yml").write_text(f"jobs:\n  night:\n{runs}")
+    [found] = maintenance(tmp_path)
+    assert (found.state, found.said) == (State.OK, ".github/workflows/night.yml runs tasks.")

@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.doctor.project import Project, describe
-from bot.doctor.propose import policy_text, propose, workflow_text
+from bot.doctor.propose import KEYS, policy_text, propose, workflow_text
 from bot.evidence.detect import Check
 from bot.policy.load import load_policy
 from bot.tasks.file import read_task
@@ -32,6 +33,12 @@ def init(repo: Path, *args: str, stdin: str = "") -> Ran:
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def linted(repo: Path, file: str) -> None:
+    for argv in ([BIN / "actionlint"], [BIN / "zizmor", "--offline", "--persona", "pedantic"]):
+        done = subprocess.run([*argv, file], cwd=repo, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -120,6 +127,32 @@ def test_the_tasks_it_writes_load(repo: Path) -> None:
         read_task(file.read_text(), f".github/agent/{file.name}")
 
 
+def test_what_it_was_not_asked_for_it_does_not_write(repo: Path) -> None:
+    init(repo, "--yes")
+    written = [str(file.relative_to(repo)) for file in sorted((repo / ".github").rglob("*.*"))]
+    assert written == [".github/agent.yml", ".github/workflows/agent.yml"]
+
+
+@pytest.mark.parametrize(("option", "name"), [("--tasks", "maintenance.yml"), ("--reviews", "review.yml")])
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
+    repo: Path, option: str, name: str, provider: str
+) -> None:
+    """A job that is called may have no permission which the calling one has not: GitHub would not start the run."""
+    assert init(repo, "--yes", option, "--provider", provider).code == 0
+    commit_all(repo)
+    linted(repo, f".github/workflows/{name}")
+    text = (repo / ".github" / "workflows" / name).read_text()
+    assert f"{KEYS[provider]}: ${{{{ secrets.{KEYS[provider]} }}}}" in text
+    assert "$" not in text.replace("${{", "")
+    called = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
+    [job] = yaml.safe_load(text)["jobs"].values()
+    assert job["uses"].partition("@")[0] == f"slash-agent/slash-agent/.github/workflows/{name}"
+    asked = [(key, level) for one in called["jobs"].values() for key, level in one["permissions"].items()]
+    most = {key: "write" if (key, "write") in asked else "read" for key, _ in asked}
+    assert job["permissions"] == most
+
+
 @pytest.mark.parametrize("install", [(), ("npm ci", "(cd web && go mod vendor)")])
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_the_workflow_is_clean_to_the_linters(
@@ -130,9 +163,7 @@ def test_the_workflow_is_clean_to_the_linters(
     repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": text})
     commit_all(repo)
     file = ".github/workflows/agent.yml"
-    for argv in ([BIN / "actionlint", file], [BIN / "zizmor", "--offline", "--persona", "pedantic", file]):
-        done = subprocess.run(argv, cwd=repo, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    linted(repo, file)
 
 
 def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
@@ -224,8 +255,6 @@ def test_what_it_writes_is_sound_for_each_shape(tmp_path: Path, shape: str) -> N
     assert checked.returncode == 0, checked.stdout + checked.stderr
     commit_all(repo)
     file = ".github/workflows/agent.yml"
-    for argv in ([BIN / "actionlint", file], [BIN / "zizmor", "--offline", "--persona", "pedantic", file]):
-        done = subprocess.run(argv, cwd=repo, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    linted(repo, file)
     text = (repo / file).read_text()
     assert all(f"          {line}\n" in text for line in SHAPES[shape][2])
