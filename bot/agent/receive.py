@@ -59,12 +59,19 @@ def receive(
     return last
 
 
-def drained(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Complete | Failed:
+def drained(
+    provider: Provider,
+    request: ModelRequest,
+    cancel: CancelToken,
+    retrying: Callable[[Retrying], None] = lambda event: None,
+) -> Complete | Failed:
     """The response to a request whose deltas nobody looks at, as for a summary (S-042)."""
     last: Complete | Failed | None = None
     for event in _events(provider, request, cancel):
         if isinstance(event, Complete | Failed):
             last = event
+        elif isinstance(event, Retrying):
+            retrying(event)
     return last or Failed(NOT_WHOLE, canceled=cancel.fired)
 
 
