@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import events, large_file, patching, review
+from benchmarks import agent_core, events, large_file, patching, review
 from benchmarks.memory import Peak
 from benchmarks.pairs import measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -29,7 +29,6 @@ TURN_MS = 5.0
 GROWTH_RATIO = 1.5
 MEMORY_MIB = 50.0
 VERSION_MS = 100.0
-REQUEST_BYTES = 10_000
 SEARCH_MS = {50_000: 300.0, 300_000: 1500.0}
 
 
@@ -46,6 +45,10 @@ class Scale:
     comments: int = events.COMMENTS
     patched_files: int = patching.FILES
     large_file: int = large_file.SIZE
+    session_turns: int = 200
+    session_window: int = agent_core.WINDOW
+    context_turns: int = 1000
+    context_window: int = agent_core.WINDOW
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
 
@@ -168,18 +171,9 @@ def version(bench: Bench) -> Iterator[Row]:
 
 
 def request_size(bench: Bench) -> Iterator[Row]:
-    """Bytes of the first request's body, all tools in it."""
-    for vendor in VENDORS:
-        bench.say(f"request size, {vendor}")
-        size = bench.request(vendor).stat().st_size
-        yield Row(
-            f"first request's size, {vendor}",
-            f"{size:,} bytes",
-            "",
-            "",
-            f"at most {REQUEST_BYTES:,}",
-            size <= REQUEST_BYTES,
-        )
+    """Bytes of the first request's body, all tools and ten skills in it."""
+    bench.say("request size")
+    return agent_core.first_requests(bench.folder, bench.scale.session_window)
 
 
 def search(bench: Bench) -> Iterator[Row]:
@@ -220,6 +214,17 @@ def patch(bench: Bench) -> Iterator[Row]:
     return patching.patching(bench.folder / "patching", bench.scale.patched_files, bench.scale.runs)
 
 
+def session(bench: Bench) -> Iterator[Row]:
+    """What stays the same over a long session, what a cache makes of that, and the session's replay."""
+    return agent_core.sessions(bench.folder, bench.scale.session_turns, bench.scale.session_window, bench.say)
+
+
+def context(bench: Bench) -> Iterator[Row]:
+    """A conversation that is made shorter again and again."""
+    bench.say("context")
+    return agent_core.context(bench.folder, bench.scale.context_turns, bench.scale.context_window)
+
+
 def refusals(bench: Bench) -> Iterator[Row]:
     """Events that lead to nothing, in the action's first step."""
     bench.say("refusals")
@@ -243,6 +248,8 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "view": view,
     "anchors": anchors,
     "patch": patch,
+    "session": session,
+    "context": context,
     "refusals": refusals,
     "thread": thread,
 }

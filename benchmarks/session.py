@@ -18,6 +18,7 @@ from tests.support.model_server import ModelServer
 ROOT = Path(__file__).resolve().parent.parent
 VENDORS = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-5"}
 TASK = "Say what the shapes are for in one line."
+COMMAND = str(Path(sys.executable).with_name("slash-agent"))
 _LIMIT = 600
 
 
@@ -48,10 +49,14 @@ class Program:
 
 
 def ours(vendor: str, repository: Path) -> Program:
-    command = str(Path(sys.executable).with_name("slash-agent"))
-    model = VENDORS[vendor]
+    return program(repository, TASK, model=VENDORS[vendor])
+
+
+def program(repository: Path, task: str, *, model: str, bundle: Path | None = None) -> Program:
+    """`slash-agent fix`; with `bundle`, what it leaves goes there."""
+    out = ["--out", str(bundle)] if bundle else []
     return Program(
-        "slash-agent", [command, "fix", "--repo", str(repository), "--model", model, TASK], repository
+        "slash-agent", [COMMAND, "fix", "--repo", str(repository), "--model", model, *out, task], repository
     )
 
 
@@ -63,31 +68,41 @@ def bare(vendor: str, repository: Path, request: Path) -> Program:
 def hold(program: Program, turns: int, watch: Watch | None = None) -> Session:
     """Run `program` through `turns` commands and a last word. Raises `SessionFailedError`."""
     with ModelServer(echo(turns)) as server, tempfile.TemporaryDirectory(prefix="bench-") as home:
-        environment = clean_environment(Path(home)) | server.environment()
-        log = Path(home) / "output"
-        with log.open("wb") as output:
-            started = time.monotonic_ns()
-            process = subprocess.Popen(
-                program.argv, cwd=program.repository, env=environment, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            try:
-                if watch:
-                    watch(process.pid)
-                code = process.wait(_LIMIT)
-            finally:
-                process.kill()
-                process.wait()
-        if code != 0 or len(server.requests) != turns + 1:
-            words = log.read_text(errors="replace").strip()[-500:]
+        started = run(program, server, Path(home), watch)
+        if len(server.requests) != turns + 1:
             raise SessionFailedError(
-                f"{program.name} ended with {code} after {len(server.requests)} of {turns + 1} requests: {words}"
+                f"{program.name} ended after {len(server.requests)} of {turns + 1} requests."
             )
         requests = server.requests
         gaps = [
             (later.arrived_ns - earlier.answered_ns) / 1e6 for earlier, later in itertools.pairwise(requests)
         ]
         return Session((requests[0].arrived_ns - started) / 1e6, tuple(gaps), requests[0].body)
+
+
+def run(program: Program, server: ModelServer, home: Path, watch: Watch | None = None) -> int:
+    """Run `program` to its end; when it was started, in `time.monotonic_ns`. Raises `SessionFailedError`."""
+    environment = clean_environment(home) | server.environment()
+    log = home / "output"
+    with log.open("wb") as output:
+        started = time.monotonic_ns()
+        process = subprocess.Popen(
+            program.argv, cwd=program.repository, env=environment, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            if watch:
+                watch(process.pid)
+            code = process.wait(_LIMIT)
+        finally:
+            process.kill()
+            process.wait()
+    if code != 0:
+        words = log.read_text(errors="replace").strip()[-500:]
+        raise SessionFailedError(
+            f"{program.name} ended with {code} after {len(server.requests)} requests: {words}"
+        )
+    return started
 
 
 def keep_request(vendor: str, repository: Path, folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, prepare
@@ -21,17 +21,20 @@ _IGNORED = 200
 _MANY_TURNS = "tiers:\n  maintainer:\n    turns: 1000\n"
 
 
-def small_repository(folder: Path, *, many_turns: bool = False) -> Path:
+def small_repository(
+    folder: Path, *, many_turns: bool = False, extra: Mapping[str, str] | None = None
+) -> Path:
     """A repository of under 100 files without checks and instruction files; with `many_turns` it has a policy
-    file that raises the limit on turns."""
+    file that raises the limit on turns. `extra` are further files, by path."""
     folder.mkdir(parents=True)
     for number in range(FILES):
         file = folder / "shapes" / f"group_{number % 8}" / f"shape_{number}.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_CODE.format(number) * 12)
-    if many_turns:
-        (folder / ".github").mkdir()
-        (folder / ".github" / "agent.yml").write_text(_MANY_TURNS)
+    further = {".github/agent.yml": _MANY_TURNS} if many_turns else {}
+    for path, text in {**further, **(extra or {})}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
     _git(folder, "init", "-q", "-b", "main")
     _git(folder, "add", "-A")
     _git(folder, "commit", "-q", "-m", "Shapes")

@@ -29,6 +29,10 @@ TINY = Scale(
     comments=30,
     patched_files=3,
     large_file=70_000_000,
+    session_turns=52,
+    session_window=40_000,
+    context_turns=30,
+    context_window=16_000,
     trees={50_000: 40, 300_000: 60},
 )
 
@@ -47,11 +51,13 @@ def bench(tmp_path: Path) -> Bench:
         ("growth", 2),
         ("memory", 2),
         ("version", 1),
-        ("request-size", 2),
+        ("request-size", 3),
         ("search", 4),
         ("view", 1),
         ("anchors", 1),
         ("patch", 1),
+        ("session", 5),
+        ("context", 3),
         ("refusals", 3),
         ("thread", 1),
     ],
@@ -74,6 +80,8 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "view",
         "anchors",
         "patch",
+        "session",
+        "context",
         "refusals",
         "thread",
     ]
@@ -115,7 +123,7 @@ def test_the_command_prints_the_table_and_writes_it_as_json(
 def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
     program = ours("openai", small_repository(tmp_path / "repository"))
     broken = type(program)("broken", [sys.executable, "-c", "raise SystemExit('no such thing')"], tmp_path)
-    with pytest.raises(SessionFailedError, match="ended with 1 after 0 of 1 requests: no such thing"):
+    with pytest.raises(SessionFailedError, match="ended with 1 after 0 requests: no such thing"):
         hold(broken, 0)
 
 
@@ -174,5 +182,11 @@ def test_the_page_has_a_row_for_every_target() -> None:
         "grep,",
         "glob,",
         "anchors of a review,",
+        "requests that extend the one before,",
+        "input served by a prefix cache,",
+        "context held over",
+        "turns of equal size",
+        "a MB of body more,",
+        "replay of a 200-turn journal",
     ):
         assert f"| {words}" in page or f"| slash-agent {words}" in page
