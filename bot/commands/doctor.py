@@ -9,9 +9,11 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bot.commands.options import add_text, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.doctor.finding import Finding, State, is_healthy
 from bot.doctor.here import look_here
@@ -35,6 +37,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="OWNER/NAME",
         help="on GitHub (default: where the checkout's `origin` leads)",
     )
+    add_text(
+        parser, "--repositories", "SLASH_AGENT_REPOSITORIES", metavar="OWNER/NAME,...",
+        help="those that the maintenance workflow looks after",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 
@@ -43,7 +49,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     root = arguments.repo.resolve()
     if not root.is_dir():
         raise UsageError(f"There is no folder {root}.")
-    findings = [*look_here(root, os.environ), *_on_github(arguments.repository or _origin(root))]
+    listed = repositories_of(arguments.repositories)
+    repository = arguments.repository or _origin(root)
+    findings = [*look_here(root, os.environ), *_on_github(repository), *_of_app(repository, listed)]
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
@@ -65,6 +73,19 @@ def _on_github(repository: str) -> list[Finding]:
     from bot.github.client import connect
 
     return look_there(repository, connect(where.token, where.api_url), where.token)
+
+
+def _of_app(repository: str, listed: Sequence[str]) -> list[Finding]:
+    """Nothing where no app is given and none is needed."""
+    from bot.doctor.apps import look_at_app, without_app
+    from bot.github.app import installation
+
+    where = read_github_environment(os.environ)
+    if not (where.app_id or where.app_key):
+        return without_app(repository, listed)
+    return look_at_app(
+        repository, listed, lambda name: installation(where.app_id, where.app_key, name, where.api_url)
+    )
 
 
 def _origin(root: Path) -> str:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bot.commands.options import add_text
+from bot.commands.options import add_text, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from bot.tasks.matrix import Job
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
-
-_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +68,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _repositories(arguments.repositories),
         now,
         _last_look(arguments.since, where, host_of, now),
-        tuple(_names(arguments.task)),
+        tuple(names_of(arguments.task)),
         where.policy_file,
     )
 
@@ -163,17 +160,10 @@ def _last_look(
 
 
 def _repositories(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(_names(text)))
+    names = repositories_of(text)
     if not names:
         raise UsageError("There is no repository: give --repositories OWNER/NAME, or run this in Actions.")
-    for name in names:
-        if not _REPOSITORY.fullmatch(name):
-            raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
     return names
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in re.split(r"[,\s]+", text) if name]
 
 
 def _time(text: str) -> datetime:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 from pathlib import Path
 
+from bot.contracts.errors import UsageError
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 SANDBOXES = ("auto", "strict", "off")
 _OUT = "where the bundle goes (default: into the run's own folder)"
 
@@ -40,6 +44,20 @@ def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = _OUT) -
 def add_dry_run(parser: argparse.ArgumentParser, help: str) -> None:
     wanted = os.environ.get("SLASH_AGENT_DRY_RUN") == "true"
     parser.add_argument("--dry-run", action="store_true", default=wanted, help=help)
+
+
+def names_of(text: str) -> list[str]:
+    """Names separated by commas or spaces."""
+    return [name for name in re.split(r"[,\s]+", text) if name]
+
+
+def repositories_of(text: str) -> tuple[str, ...]:
+    """Repositories as in `owner/one, owner/two`, each once. Raises `UsageError` for what is none."""
+    names = tuple(dict.fromkeys(names_of(text)))
+    for name in names:
+        if not _REPOSITORY.fullmatch(name):
+            raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
+    return names
 
 
 def usd(text: str) -> float:

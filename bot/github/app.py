@@ -61,8 +61,18 @@ def installation_token(
     return _App(hub, pace or Pace(), app_id.strip()).token(repository, access)
 
 
+def installation(app_id: str, private_key: str, repository: str, api_url: str) -> Installation:
+    """How the app is installed on `repository`, and what it was granted there. One request; raises as
+    `installation_token` does."""
+    from bot.github.client import hub_at
+
+    return _App(hub_at(api_url, _signer(app_id, private_key)), Pace(), app_id.strip()).on(repository)
+
+
 @dataclass(frozen=True, slots=True)
-class _Installation:
+class Installation:
+    """`permissions` by GitHub's names, such as `pull_requests`, are `read`, `write` or `admin`."""
+
     id: int
     slug: str
     permissions: Mapping[str, str]
@@ -76,7 +86,7 @@ class _App(Border):
         self._app_id = app_id
 
     def token(self, repository: str, access: Access) -> InstallationToken:
-        found = self._installation(repository)
+        found = self.on(repository)
         permissions = _needed(found.permissions, access)
         body: dict[str, object] = {
             "repositories": [repository.partition("/")[2]],
@@ -95,7 +105,7 @@ class _App(Border):
             safe=True,
         )
 
-    def _installation(self, repository: str) -> _Installation:
+    def on(self, repository: str) -> Installation:
         doing = f"looking for the app {self._app_id} on {repository}"
         try:
             return self._one(doing, f"/repos/{repository}/installation", _installation)
@@ -124,9 +134,9 @@ class _App(Border):
         )
 
 
-def _installation(data: Any) -> _Installation:
+def _installation(data: Any) -> Installation:
     granted = {str(name): str(access) for name, access in (data.get("permissions") or {}).items()}
-    return _Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
+    return Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
 
 
 def _needed(granted: Mapping[str, str], access: Access) -> dict[str, str]:

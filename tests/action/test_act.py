@@ -13,6 +13,7 @@ import pytest
 
 from bot.forge.bundled import REPORTER
 from tests.support.act import Act, Ran
+from tests.support.apps import make_app
 from tests.support.fix_script import DONE, EDITS, VIEW, mending
 from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
@@ -43,13 +44,47 @@ def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
     """Nothing is left out here: both jobs install the program from the package index."""
     with ModelServer(mending()) as server:
         ran = act(stage, server).run("agent.yml", stage.sample.event)
+        assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
         assert server.requests[0].headers["x-api-key"] == KEY
-    assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
     assert ran.artifacts == {"slash-agent-bundle"}
     [pull] = stage.pulls()
     assert pull["draft"]
     assert any(f"pull request #{pull['number']}" in body for body in stage.bot_comments())
     assert KEY not in ran.log
+
+
+def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -> None:
+    """Its id is a variable of the repository and its key a secret. The first answer, before anything is installed, is
+    by the job's own token; the app goes on with that comment."""
+    app = make_app(
+        stage.forge,
+        "riverbend",
+        {
+            "actions": "write",
+            "checks": "write",
+            "contents": "write",
+            "issues": "write",
+            "pull_requests": "write",
+        },
+        [stage.repo],
+    )
+    stage.forge.make_private(stage.repo)
+    secrets = {"ANTHROPIC_API_KEY": KEY, "APP_PRIVATE_KEY": app.key}
+    with ModelServer(mending()) as server:
+        ran = Act(
+            stage, secrets, {"ANTHROPIC_BASE_URL": server.url}, installed, {"SLASH_AGENT_APP_ID": str(app.id)}
+        ).run("agent.yml", stage.sample.event)
+    assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
+    [pull] = stage.pulls()
+    assert (pull["draft"], pull["user"]["login"]) == (True, "my-app[bot]"), ran.log
+    said = stage.get(f"issues/{stage.sample.issue}/comments")
+    [comment] = [one for one in said if one["user"]["type"] == "Bot"]
+    assert comment["user"]["login"] == "github-actions[bot]"
+    assert f"pull request #{pull['number']}" in comment["body"]
+    by = {(e.login, e.method) for e in stage.forge.requests if e.path.endswith(f"comments/{comment['id']}")}
+    assert ("my-app[bot]", "PATCH") in by
+    assert ("github-actions[bot]", "PATCH") not in by
+    assert not [line for line in [KEY, *app.key.splitlines()[1:-1]] if line in ran.log]
 
 
 def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage, installed: Path) -> None:
