@@ -21,9 +21,16 @@ EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make pa
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("instruction", help="what to do, in your own words")
+    parser.add_argument("instruction", nargs="?", default="", help="what to do, in your own words")
     add_local_run(parser)
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
+    parser.add_argument(
+        "--continue",
+        dest="resume",
+        type=Path,
+        metavar="RUN_DIR",
+        help="go on from the run that left this folder",
+    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
@@ -36,6 +43,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         sandbox=arguments.sandbox,
         patch=arguments.patch,
         out=arguments.out,
+        resume=arguments.resume,
     )
     fixed = fix(asked, os.environ, Actions(os.environ, sys.stderr).print)
     if arguments.json:

@@ -34,8 +34,12 @@ from bot.publish.traces import Trace, comes_before, traces
 _MOST_ZIPPED = 64 * 1024 * 1024
 _MOST_UNPACKED = 256 * 1024 * 1024
 _ARTIFACT = "slash-agent"
-# What going on needs. The journal and the page of the last run stay where they are.
-_FILES = ("outcome.json", "changes.patch", "withheld.patch", "message.md", "review.json", "plan.json")
+_LARGEST_JOURNAL = 64 * 1024 * 1024
+_JOURNAL = "journal.jsonl"
+# What going on needs. The page of the last run stays where it is, and a journal that is too large: the rest will do.
+_FILES = (
+    "outcome.json", "changes.patch", "withheld.patch", "message.md", "review.json", "plan.json", _JOURNAL,
+)  # fmt: skip
 
 _FLAGS: Mapping[tuple[str, str], str] = {
     ("draft", "true"): "--draft",
@@ -185,7 +189,11 @@ def _unpack(content: bytes, folder: Path) -> bool:
     """Only files of a bundle, by their name, at the top of the archive: no path of it is ever followed."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            wanted = [one for one in archive.infolist() if one.filename in _FILES]
+            wanted = [
+                one
+                for one in archive.infolist()
+                if one.filename in _FILES and (one.filename != _JOURNAL or one.file_size <= _LARGEST_JOURNAL)
+            ]
             names = [one.filename for one in wanted]
             if "outcome.json" not in names or len(set(names)) != len(names):
                 return False

@@ -20,14 +20,18 @@ from bot.providers.connect import default_model
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lines import turn_lines, waiting_line, while_heard
+from bot.run.lock import held
 from bot.run.models import connect_model
 from bot.run.signals import cancelled_by_signals
 from bot.sandbox.choose import Setting
 
+GO_ON = "Go on where the last run ended, and finish what it was asked."
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What the command line asked for. `out` is where the bundle goes; `patch` a file instead of a branch."""
+    """What the command line asked for. `out` is where the bundle goes; `patch` a file instead of a branch; `resume` the
+    folder of a run that is gone on from."""
 
     repo: Path
     instruction: str
@@ -36,6 +40,7 @@ class Fix:
     sandbox: Setting = "auto"
     patch: Path | None = None
     out: Path | None = None
+    resume: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,17 @@ def fix(asked: Fix, environment: Mapping[str, str], say: Callable[[str], None] =
     say = while_heard(say)
     repo = top_of(asked.repo.resolve())
     model = asked.model or default_model(environment)
+    last = _last(asked.resume, environment) if asked.resume else None
     folder = new_folder(environment)
     job = Job(
-        request=Request(Verb.FIX, asked.instruction, Actor("you", 0, Tier.LOCAL), "", "", str(repo)),
+        request=Request(
+            Verb.CONTINUE if last else Verb.FIX,
+            asked.instruction.strip() or GO_ON,
+            Actor("you", 0, Tier.LOCAL),
+            "",
+            "",
+            str(repo),
+        ),
         source=Source(str(repo), "HEAD"),
         folder=folder,
         connect=lambda: connect_model(model, environment),
@@ -66,12 +79,30 @@ def fix(asked: Fix, environment: Mapping[str, str], say: Callable[[str], None] =
         sandbox=asked.sandbox,
         origin=repo,
         budget_usd=asked.budget_usd,
+        resume=last,
         watch=lambda info: _say_turn(info, say),
         say=lambda text: say(waiting_line(text)),
     )
     stop = CancelToken()
     with cancelled_by_signals(stop):
         return _keep(asked, repo, folder, run_job(job, stop))
+
+
+def _last(root: Path, environment: Mapping[str, str]) -> Path:
+    """The bundle of the run in `root`; made now, where that run died before it made one. Raises `FolderBusy`."""
+    from bot.publish.bundle import OUTCOME
+
+    if not root.is_dir():
+        raise UsageError(f"There is no run folder {root} to go on from.")
+    if (root / OUTCOME).is_file():
+        return root.resolve()
+    folder = RunFolder(root.resolve())
+    with held(folder.root):
+        if not (folder.bundle / OUTCOME).is_file():
+            from bot.run.salvage import salvage
+
+            salvage(folder.root, environment)
+    return folder.bundle
 
 
 def _say_turn(info: TurnInfo, say: Callable[[str], None]) -> None:
@@ -81,7 +112,7 @@ def _say_turn(info: TurnInfo, say: Callable[[str], None]) -> None:
 
 def _refuse_in_vain(asked: Fix) -> None:
     """What would be found wrong only after the model was paid."""
-    if not asked.instruction.strip():
+    if not asked.instruction.strip() and asked.resume is None:
         raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
     if asked.patch is not None and not asked.patch.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {asked.patch.absolute().parent} to write the patch to.")

@@ -27,7 +27,7 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Request
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.gate.redact import Redactor
 from bot.policy.budget import run_budget
 from bot.policy.decide import may_write
@@ -61,6 +61,7 @@ from bot.workshop.client.workshop import Workshop
 
 if TYPE_CHECKING:
     from bot.publish.bundle import Bundle
+    from bot.run.gone_on import Kept
     from bot.run.resume import Resumed
     from bot.run.reviewing import Reviewing
     from bot.tasks.task import Task
@@ -171,8 +172,12 @@ class Run:
             overlaps=self.subagents.tool.read_only,
         )  # fmt: skip
         system = system_prompt(self.profile.prompt, toolbox.specs)
-        self.journal.write(self._header(provider, system, toolbox, limits))
-        for note in self.skills.notes:
+        kept, said = self._conversation(system, toolbox.specs)
+        if kept is not None:
+            system = kept.system
+        shown = toolbox.specs if kept is None else kept.tools
+        self.journal.write(self._header(provider, system, shown, limits))
+        for note in (*said, *self.skills.notes):
             self.journal.write(lines.Note(note))
         if last and last.files:
             self.journal.write(
@@ -188,6 +193,7 @@ class Run:
             compaction=Summaries(provider, self.archive, cost),
             identity=new_marker(),
             masking=last_request_hands_over(self.profile.results),
+            before=kept.messages if kept else (), tools=shown,
         )  # fmt: skip
         session = self.subagents.begin(session)
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
@@ -203,7 +209,12 @@ class Run:
         if self.reviewing and self.reviewing.nothing_new:
             reason = "Nothing of the diff is new since it was reviewed last."
             return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
-        return converse(session, first_message(self.asked, self.briefing.facts(), new_marker(), last))
+        facts = self.briefing.facts()
+        if session.before:
+            from bot.run.gone_on import WORDS
+
+            facts = facts._replace(notes=(*facts.notes, WORDS))
+        return converse(session, first_message(self.asked, facts, new_marker(), last))
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude
@@ -242,7 +253,9 @@ class Run:
             self.journal.write(ended)
         return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review, handed.writes)
 
-    def _header(self, provider: Provider, system: str, toolbox: RunToolbox, limits: Limits) -> lines.Header:
+    def _header(
+        self, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: Limits
+    ) -> lines.Header:
         policy_sha = self.checkout.policy_sha
         return lines.Header(
             schema=lines.SCHEMA_VERSION,
@@ -253,7 +266,7 @@ class Run:
             base_sha=self.checkout.base_sha,
             request=self.job.request,
             system=system,
-            tools=toolbox.specs,
+            tools=tools,
             limits=limits,
             sandbox=self.confinement.name,
             policy_sha="" if policy_sha == self.checkout.base_sha else policy_sha,
@@ -266,6 +279,20 @@ class Run:
         if number == 0:
             self.trees.outfit(workshop, self.stop)
         return workshop
+
+    def _conversation(self, system: str, tools: tuple[ToolSpec, ...]) -> tuple[Kept | None, tuple[str, ...]]:
+        """The conversation that is gone on with, and what is to be noted of it."""
+        if self.last is None or self.job.resume is None:
+            return None, ()
+        from bot.publish.bundle import JOURNAL
+        from bot.run.gone_on import Now, conversation
+
+        now = Now(self.job.request, self.model, system, tools)
+        found = conversation(self.job.resume / JOURNAL, now)
+        kept, said = (None, (found,)) if isinstance(found, str) else (found, found.notes)
+        for note in said:
+            self.job.say(note)
+        return kept, said
 
     def _resume(self) -> Resumed | None:
         """The last run's change into the tree, before any workshop sees it."""

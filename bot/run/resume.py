@@ -41,6 +41,10 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
     bundle = read_bundle(folder)
     was = bundle.outcome.request
     ours = was.repository.lower() == request.repository.lower()
+    if ours and not request.repository and was.clone_url != request.clone_url:
+        raise UsageError(
+            f"The last run worked on {was.clone_url}, not on {request.clone_url}: nothing was done."
+        )
     if not ours or (was.thread.number if was.thread else 0) != (
         request.thread.number if request.thread else 0
     ):
