@@ -171,6 +171,18 @@ def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str) -> None:
     assert call["permissions"] == most
 
 
+def test_the_workflows_in_one_job_that_the_pages_show_have_what_ours_has() -> None:
+    """Without `actions: read` a private repository's runs cannot be counted, and a scheduled one is refused."""
+    [text] = re.findall(r"```yaml\n(on: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    ours = yaml.safe_load((ROOT / ".github" / "workflows" / "one-job.yml").read_text())["jobs"]["agent"]
+    assert yaml.safe_load(text)["permissions"] == ours["permissions"]
+    page = (ROOT / "docs" / "maintenance.md").read_text()
+    [text] = re.findall(r"```yaml\n(name: update.*?)```", page, re.DOTALL)
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "maintenance.yml").read_text())["jobs"]
+    both = {**jobs["run"]["permissions"], **jobs["publish"]["permissions"]}
+    assert yaml.safe_load(text)["jobs"]["agent"]["permissions"] == both
+
+
 def test_only_the_job_that_stops_runs_may_cancel_them() -> None:
     may = [
         (workflow.name, name)

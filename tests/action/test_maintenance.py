@@ -13,7 +13,7 @@ import yaml
 from tests.support.act import Act
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE
-from tests.support.model_script import Asked, Call, Step
+from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import WORKFLOWS
 from tests.support.stage import Stage
@@ -78,6 +78,27 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
     assert pulls(stage, SHUT) == []
     secret = [line for line in app.key.splitlines() if not line.startswith("-----")]
     assert not [line for line in [KEY, *secret] if line in ran.log]
+
+
+@pytest.mark.act
+@pytest.mark.bubblewrap
+@pytest.mark.node
+def test_an_entry_that_is_cancelled_leaves_its_artifact(stage: Stage, installed: Path) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/links.md": TASK.format(name="a link")})
+    event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
+    runner: list[Act] = []
+
+    def script(asked: Asked) -> Step:
+        if not asked.results:
+            return Call("write", {"path": "what.txt", "content": "half\n"})
+        runner[0].cancel()
+        return Turn((Say("Nobody reads this."),), delay=5)
+
+    with ModelServer(script) as server:
+        runner.append(Act(stage, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}, installed))
+        ran = runner[0].run("maintenance.yml", event, "schedule")
+    assert ran.jobs["run"] == "failure", ran.log
+    assert ran.artifacts == {"slash-agent-bundle-riverbend.tidytime.links"}, ran.log
 
 
 def test_each_entry_has_its_own_time_limit() -> None:

@@ -75,6 +75,7 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
     [shown] = [
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
     ]
+    stage.forge.make_private(stage.repo)
     with ModelServer(mending()) as server:
         jobs = runner(server).workflow(stage.sample.event, shown)
     assert results(jobs) == {"agent": "success"}, logs(jobs)
