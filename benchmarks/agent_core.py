@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.long_script import LongScript
+from benchmarks.long_script import LongScript, first_words
 from benchmarks.long_session import FORMATS, MIN_CACHEABLE, SKILLS, Recorded, Sent, hold_long, unused
 from benchmarks.prefix_cache import PrefixCache
 from benchmarks.prefixes import described, prefixes
@@ -76,11 +76,11 @@ def extending(name: str, recorded: Recorded, say: Callable[[str], None]) -> Row:
 
 
 def _cached(recorded: Recorded) -> Row:
-    served = cached_share(recorded.sent, MIN_CACHEABLE)
+    served = cached_share(recorded.sent, recorded.summaries, MIN_CACHEABLE)
     return Row(
         "input served by a prefix cache, Messages",
         f"{served.share:.1%}",
-        f"{served.tokens / 1e6:.1f} M tokens",
+        f"{served.tokens / 1e6:.1f} M tokens, prefixes lost: {served.lost}",
         "",
         f"at least {SHARE:.0%}",
         served.share >= SHARE,
@@ -88,26 +88,36 @@ def _cached(recorded: Recorded) -> Row:
 
 
 class Share(NamedTuple):
-    """Of a whole session, in tokens."""
+    """Of a whole session, in tokens. `lost` counts the requests that were served less of their conversation than the
+    cache had of it, although it was not made shorter."""
 
     tokens: int
     read: int
+    lost: int
 
     @property
     def share(self) -> float:
         return self.read / self.tokens if self.tokens else 0.0
 
 
-def cached_share(sent: Sequence[Sent], minimum: int) -> Share:
+def cached_share(sent: Sequence[Sent], summaries: Sequence[int], minimum: int) -> Share:
     """Everything that was sent counts: subagents and summaries too."""
     cache = PrefixCache(minimum)
-    tokens = read = 0
-    for one in sorted(sent, key=lambda request: request.arrived):
+    tokens = read = lost = 0
+    there: dict[str, int] = {}
+    for number, one in enumerate(sent):
         assert one.body is not None
-        served = cache.serve(json.loads(one.body), one.arrived / 1000, one.answered / 1000)
+        body = json.loads(one.body)
+        served = cache.serve(body, one.arrived / 1000, one.answered / 1000)
         tokens += served.tokens
         read += served.read
-    return Share(tokens, read)
+        if number in summaries:
+            there.clear()
+            continue
+        conversation = first_words(body)
+        lost += served.read < there.get(conversation, 0)
+        there[conversation] = served.read + served.written
+    return Share(tokens, read, lost)
 
 
 def _replayed(recorded: Recorded, repository: Path) -> Row:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,18 +82,30 @@ def test_a_request_that_does_not_extend_the_last_misses_the_figure(tmp_path: Pat
     assert row("ONE") is False
 
 
-def test_a_session_without_marks_is_served_nothing() -> None:
-    def share(mark: bool) -> float:
-        block = {
-            "type": "text",
-            "text": "word " * 1000,
-            **({"cache_control": {"type": "ephemeral"}} if mark else {}),
-        }
-        body = json.dumps({"messages": [{"role": "user", "content": [block]}]}).encode()
-        return cached_share(_sent([body] * 4), 100).share
+def _conversation(*lengths: int, mark: bool = True, choices: Mapping[int, str] | None = None) -> list[Sent]:
+    """Requests of so many messages of 1,000 words, each with a mark on its end; `choices` by the request's place."""
+    bodies = []
+    for place, length in enumerate(lengths):
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": f"{at} " * 1000} for at in range(length)]
+        if mark:
+            blocks[-1]["cache_control"] = {"type": "ephemeral"}
+        body: dict[str, Any] = {"messages": [{"role": "user", "content": blocks}]}
+        if choices and place in choices:
+            body["tool_choice"] = {"type": choices[place]}
+        bodies.append(json.dumps(body).encode())
+    return _sent(bodies)
 
-    assert share(mark=True) == 0.75
-    assert share(mark=False) == 0
+
+def test_a_session_without_marks_is_served_nothing() -> None:
+    assert cached_share(_conversation(1, 1, 1, 1), (), 100).share == 0.75
+    assert cached_share(_conversation(1, 1, 1, 1, mark=False), (), 100).share == 0
+
+
+def test_a_prefix_that_is_lost_is_counted_and_one_that_was_made_shorter_is_not() -> None:
+    assert cached_share(_conversation(1, 2, 3), (), 100).lost == 0
+    assert cached_share(_conversation(1, 2, 30, 31), (), 100).lost == 1
+    assert cached_share(_conversation(1, 2, 3, choices={2: "none"}), (), 100).lost == 1
+    assert cached_share(_conversation(5, 1, 2), (1,), 100).lost == 0
 
 
 def test_turns_are_compared_with_those_of_their_size() -> None:

@@ -32,7 +32,7 @@ TINY = Scale(
     session_turns=52,
     session_window=40_000,
     context_turns=30,
-    context_window=16_000,
+    context_window=24_000,
     trees={50_000: 40, 300_000: 60},
 )
 
