@@ -18,13 +18,17 @@ SETUP_TIMEOUT = 900.0
 
 
 def default_tiers() -> Mapping[Tier, TierPolicy]:
-    """USD, turns and minutes are a run's. A person at their own terminal gets what a maintainer gets."""
+    """USD, turns and minutes are a run's. A person at their own terminal gets what a maintainer gets.
+
+    An outsider's limits say something only where a policy gives them a verb that starts a model: without any, they
+    could ask and get nothing.
+    """
     maintainer = TierPolicy(ALL_VERBS, usd=5, turns=80, minutes=30, runs_a_day=50)
     return MappingProxyType(
         {
             Tier.MAINTAINER: maintainer,
             Tier.CONTRIBUTOR: TierPolicy(READING_VERBS, usd=1, turns=30, minutes=10, runs_a_day=10),
-            Tier.OUTSIDER: TierPolicy(OUTSIDER_VERBS, usd=0, turns=0, minutes=0, runs_a_day=0),
+            Tier.OUTSIDER: TierPolicy(OUTSIDER_VERBS, usd=0.5, turns=20, minutes=10, runs_a_day=3),
             Tier.BOT: TierPolicy(READING_VERBS, usd=1, turns=30, minutes=10, runs_a_day=10),
             Tier.SCHEDULE: TierPolicy(ALL_VERBS, usd=2, turns=60, minutes=30, runs_a_day=20),
             Tier.LOCAL: maintainer,

@@ -25,7 +25,9 @@ class Question:
     now: str = ""
 
     def may(self, verb: Verb) -> bool:
-        return self.admission.permits(self.request.actor, verb)
+        """For what is said of it alone: whether a request is carried out is decided where one is made."""
+        actor = self.request.actor
+        return self.admission.permits(actor, verb, on_own_thread=self.thread.author == actor.login)
 
 
 def answer(question: Question, host: Host) -> str:

@@ -25,6 +25,7 @@ EXAMPLES: Mapping[Verb, tuple[str, str]] = {
 }
 _OPTIONS = "`--model NAME`, `--budget USD`, `--base BRANCH`, `--no-draft`, `--dry-run`"
 _ONLY_ON_PULLS = (Verb.REVIEW,)
+_FREE = (Verb.STOP, Verb.STATUS, Verb.HELP)
 
 
 def help_text(question: Question) -> str:
@@ -35,7 +36,7 @@ def help_text(question: Question) -> str:
     parts = [f"**What {actor.login} may ask for here** (tier {actor.tier}):"]
     parts.append("\n".join(f"- `/agent {EXAMPLES[verb][0]}` {EXAMPLES[verb][1]}" for verb in verbs))
     limits = question.policy.tiers.get(actor.tier)
-    if limits is not None and limits.turns and limits.usd:
+    if limits is not None and any(verb not in _FREE for verb in verbs):
         each = f"USD {limits.usd:g}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
         parts.append(
             f"A run may take {each}; {count_of(limits.runs_a_day, 'run')} a day. Options: {_OPTIONS}."

@@ -125,7 +125,7 @@ def test_a_person_at_their_terminal_gets_what_a_maintainer_gets() -> None:
 DEFAULTS = {
     Tier.MAINTAINER: (set(Verb), 5, 80, 30, 50),
     Tier.CONTRIBUTOR: ({"review", "explain", "plan", "status", "help"}, 1, 30, 10, 10),
-    Tier.OUTSIDER: ({"help", "status"}, 0, 0, 0, 0),
+    Tier.OUTSIDER: ({"help", "status"}, 0.5, 20, 10, 3),
     Tier.BOT: ({"review", "explain", "plan", "status", "help"}, 1, 30, 10, 10),
     Tier.SCHEDULE: (set(Verb), 2, 60, 30, 20),
     Tier.LOCAL: (set(Verb), 5, 80, 30, 50),

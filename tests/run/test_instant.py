@@ -99,7 +99,17 @@ def test_an_outsider_gets_one_answer_a_day(stage: Stage, model: ModelServer) -> 
     assert "`/agent status`" in (ask(stage, model, "/agent help", REPORTER), answer(stage))[1]
     ask(stage, model, "/agent help", REPORTER)
     ask(stage, model, "/agent fix this", REPORTER)
-    assert len(stage.bot_comments()) == 1
+    [said] = stage.bot_comments()
+    assert "USD" not in said, "what they may ask for costs nothing"
+
+
+def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
+    stage: Stage, model: ModelServer
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
+    assert ask(stage, model, "/agent help", REPORTER).code == 0
+    assert "`/agent explain" in answer(stage)
+    assert "USD 0.5, 20 turns and 10 minutes; 3 runs a day" in answer(stage)
 
 
 def test_an_answer_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:

@@ -86,6 +86,24 @@ def test_somebody_who_may_not_approve_does_not(stage: Stage) -> None:
     assert stage.pulls() == []
 
 
+@pytest.mark.parametrize("policy", ["thread_author: [explain]", "tiers: {outsider: {verbs: [explain]}}"])
+def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage, policy: str) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\n{policy}\n"})
+    event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
+    token = stage.forge.token(
+        ACTIONS_BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    workflow = ".github/workflows/agent.yml"
+    run = stage.forge.add_run(
+        stage.repo, workflow=workflow, name="agent", event="issue_comment", actor=REPORTER, conclusion=None
+    )
+    actions = {"GITHUB_RUN_ID": str(run), "GITHUB_WORKFLOW_REF": f"{stage.repo}/{workflow}@refs/heads/main"}
+    with ModelServer([VIEW, Say("It rounds too late.")]) as server:
+        ran = stage.run(model=server, event=event, token=token, **actions)
+    assert ran.code == 0, ran.said
+    assert stage.outcome()["status"] == "answered"
+
+
 def test_an_explanation_is_answered_in_the_thread(stage: Stage) -> None:
     carried_out(stage, "/agent explain why it says 60 seconds", [VIEW, Say("It rounds too late.")])
     [answer] = comments(stage, "It rounds too late.")
