@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import sys
 
 from bot.contracts import wire
@@ -17,6 +18,14 @@ from bot.workshop.host import canaries
 _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+
+# Those that cannot be caught, those that stop or do nothing where nobody asked, those that Python has a use for, and
+# those by which a bug of our own shows itself.
+_LEFT_ALONE = {
+    signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT, signal.SIGCHLD,
+    signal.SIGURG, signal.SIGWINCH, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE,
+    signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS,
+}  # fmt: skip
 
 
 def main() -> None:
@@ -52,6 +61,23 @@ def harden() -> None:
         if libc.prctl(option, value, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if os.getpid() == 1:
+        withstand_signals()
+
+
+def withstand_signals() -> None:
+    """Let no command end the first process of its namespace by a signal.
+
+    The kernel lets none through that has no handler, but for one gap: while a thread blocks them, as one does that is
+    starting a program, a signal to the process goes to another thread and ends them all. So each has a handler that
+    does nothing; programs that are started have the defaults again.
+    """
+    for number in signal.valid_signals() - _LEFT_ALONE:
+        signal.signal(number, _do_nothing)
+
+
+def _do_nothing(number: int, frame: object) -> None:
+    pass
 
 
 def take_pipes() -> tuple[int, int]:
