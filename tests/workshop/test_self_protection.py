@@ -18,7 +18,7 @@ pytestmark = pytest.mark.bubblewrap
 
 KILLS = {
     "everything": "kill -9 -1",
-    "the host": "kill -9 1; kill -STOP 1",
+    "the host": "kill -9 1; kill -STOP 1; kill -TERM 1",
     "the parent and its group": "kill -9 $PPID; kill -9 -$PPID; kill -9 0",
     "all that /proc shows": "for each in /proc/[0-9]*; do kill -9 ${each#/proc/}; done",
     "by a command line": "pkill -9 -f python; pkill -9 -f slash; pkill -9 -f .",
