@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.contracts.outcome import Status
 from bot.doctor.propose import workflow_text
 from tests.support.language_service import findings
 from tests.support.runner import ACTION, ROOT, WORKFLOW
@@ -132,6 +133,14 @@ def test_the_page_has_each_jobs_permissions() -> None:
             given = job.get("permissions", described["permissions"])
             asked.append((workflow.name, name, ", ".join(f"`{what}: {how}`" for what, how in given.items())))
     assert sorted(said) == sorted(asked)
+
+
+def test_the_page_names_what_a_workflow_to_call_takes_and_what_may_come_of_it() -> None:
+    page = (ROOT / "docs" / "action.md").read_text()
+    called = [yaml.safe_load(file.read_text())[True].get("workflow_call") or {} for file in WORKFLOWS]
+    names = {name for call in called for kind in ("inputs", "secrets") for name in call.get(kind, {})}
+    assert names > {"model", "tasks", "APP_PRIVATE_KEY"}
+    assert [name for name in sorted(names | {str(one) for one in Status}) if f"`{name}`" not in page] == []
 
 
 def test_each_workflow_to_call_takes_the_same_inputs_and_hands_them_to_every_job() -> None:
