@@ -36,7 +36,7 @@ def test_a_file_below_github_is_taken(named: str) -> None:
     ],
 )  # fmt: skip
 def test_any_other_path_is_refused_by_name(named: str) -> None:
-    with pytest.raises(UsageError, match="below .github/"):
+    with pytest.raises(UsageError, match=r"below \.github/"):
         policy_file(named)
 
 
