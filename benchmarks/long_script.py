@@ -1,7 +1,7 @@
 """What the scripted model of a long session says: every part of the agent's core is used, in rounds of 50 turns.
 
 What it says depends on the turn alone, so that a run can be given just as many requests as it will need: then the
-last one is masked. Its count of tokens is a quarter of the request's bytes.
+last one is masked. It counts so many bytes of a request as a token.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ class LongScript:
     """A script for the server. `turns` is how many requests the main conversation has, the last word included;
     `size` about how many bytes of output each of its ordinary turns has. With `plain` all of its turns are ordinary."""
 
-    def __init__(self, turns: int, size: int, *, plain: bool = False) -> None:
+    def __init__(self, turns: int, size: int, *, plain: bool = False, bytes_a_token: int = 4) -> None:
         self.turns = turns
         self.plain = plain
+        self.bytes_a_token = bytes_a_token
         self.seen = 0
         """Requests of the main conversation."""
         self._size = size
@@ -61,7 +62,7 @@ class LongScript:
         else:
             self.seen += 1
             parts = (Say("Done."),) if self.seen >= self.turns else self.said(self.seen, asked.results[-1:])
-        return Turn(tuple(parts), tokens=_counted(asked.body))
+        return Turn(tuple(parts), tokens=_counted(asked.body, self.bytes_a_token))
 
     def said(self, turn: int, last: Sequence[str] = ()) -> Sequence[Part]:
         """What the main conversation's model answers to request number `turn`, having had the results `last`."""
@@ -104,9 +105,9 @@ class LongScript:
         return (Call("view", {"path": _shape(looked), "offset": looked + 1, "limit": 20}),)
 
 
-def _counted(body: Mapping[str, Any]) -> Tokens:
+def _counted(body: Mapping[str, Any], bytes_a_token: int) -> Tokens:
     """As a vendor with a cache would count: nearly all of it was there before."""
-    tokens = len(json.dumps(body)) // 4
+    tokens = len(json.dumps(body)) // bytes_a_token
     new = min(tokens, _NEW_TOKENS)
     return Tokens(input=new, cache_read=tokens - new, output=50)
 
