@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from bot.agent.variation import Variation
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome, ToolSpec
@@ -20,6 +21,8 @@ QUIET_ROUNDS = 10
 
 Status = Literal["pending", "in_progress", "completed"]
 _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+_HEADS = ("", "The list now:\n", "Noted. It stands so:\n")
 
 TODO = ToolSpec(
     name="todo",
@@ -60,8 +63,10 @@ class Todo:
 
     spec = TODO
 
-    def __init__(self) -> None:
+    def __init__(self, variation: Variation = Variation()) -> None:  # noqa: B008  a value, never changed
         self.items: tuple[Item, ...] = ()
+        self._variation = variation
+        self._taken = 0
         self._quiet = 0
 
     @property
@@ -77,7 +82,9 @@ class Todo:
             return ToolOutcome(f"The list was not taken: {trouble}.{kept}", is_error=True)
         self.items = items
         self._quiet = 0
-        return ToolOutcome(rendered(items), metadata={"open": len(self.open), "items": len(items)})
+        self._taken += 1
+        head = self._variation.pick(_HEADS, self._taken)
+        return ToolOutcome(head + rendered(items), metadata={"open": len(self.open), "items": len(items)})
 
     def recall(self, calls: Sequence[ToolCall]) -> str:
         """What to say after the results of a round that made `calls`; mostly nothing."""

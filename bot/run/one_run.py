@@ -115,7 +115,13 @@ class Run:
             lambda: adapted(job.connect(), policy.models), self.workshop, self.gatekeeper, profile, journal,
             self.archive, job.say, lambda: self.toolbox.place[:2],
         )  # fmt: skip
-        self.results = Results(*reviewing, *self.skills.tools, self.subagents.tool, propose=proposing)
+        self.results = Results(
+            *reviewing,
+            *self.skills.tools,
+            self.subagents.tool,
+            propose=proposing,
+            session=job.folder.root.name,
+        )
         sha = checkout.policy_sha or checkout.base_sha
         told = instructions(checkout.git, sha, policy.agent.instructions, _near(job.request))
         self.briefing = Briefing(

@@ -14,6 +14,7 @@ from bot.agent.questions import AskUser
 from bot.agent.replay import recorded_calls
 from bot.agent.results import DescribeChange
 from bot.agent.todo import Todo
+from bot.agent.variation import Variation
 from bot.agent.writes import ProposeWrite
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description
@@ -48,13 +49,13 @@ class Handed:
 
 
 class Results:
-    """The result tools of one run."""
+    """The result tools of one run. `session` names it; without a name the tools do not vary their words."""
 
-    def __init__(self, *more: ResultTool, propose: ProposeWrite | None = None) -> None:
+    def __init__(self, *more: ResultTool, propose: ProposeWrite | None = None, session: str = "") -> None:
         self.describe = DescribeChange()
         self.submit = SubmitPlan()
         self.ask = AskUser()
-        self.todo = Todo()
+        self.todo = Todo(Variation(session))
         self.propose = propose
         more = (*more, propose) if propose else more
         tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, self.todo, *more)
