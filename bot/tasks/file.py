@@ -18,7 +18,7 @@ import yaml
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Verb
 from bot.policy import globs, nodes
-from bot.policy.file import read_bring, read_budget, read_checks, read_verbs
+from bot.policy.file import read_bring, read_budget, read_checks
 from bot.policy.nodes import Problems
 from bot.tasks import schedule
 from bot.tasks.task import FOLDER, Task
@@ -26,7 +26,7 @@ from bot.tasks.writes import check_writes, read_threads, read_writes
 
 KEYS = ("schedule", "verbs", "checks", "paths", "labels", "limits", "bring", "threads", "writes")
 VERBS = (Verb.FIX,)
-"""What a task can do: the others answer in a thread, and a task has none."""
+"""What a task can do: the others plan or answer in a thread, or go on with one, and a task has none."""
 
 MAX_INSTRUCTION = 20_000
 MAX_LABELS = 10
@@ -106,12 +106,12 @@ def _schedule(node: yaml.Node, problems: Problems) -> str:
 
 
 def _verbs(node: yaml.Node, problems: Problems) -> tuple[Verb, ...]:
-    chosen = read_verbs(node, problems)
-    allowed = tuple(verb for verb in VERBS if verb in chosen)
-    if len(allowed) != 1 or len(chosen) != 1:
-        problems.add(node, f"a task may use {', '.join(VERBS)}, since it has no thread to answer in")
-        return VERBS[:1]
-    return allowed
+    named = {nodes.text(item, problems) for item in nodes.items(node, problems)}
+    if named != set(VERBS):
+        problems.add(
+            node, f"`verbs` takes [{', '.join(VERBS)}] only: a task has no thread to plan or answer in"
+        )
+    return VERBS
 
 
 def _paths(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
