@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from bot.contracts.request import Actor, Tier, Verb
 from bot.intake.answers import Ignored
@@ -21,6 +22,9 @@ class Admission:
     for a verb, `assignee` the login whose assignment asks for a fix, `reviews` the actions on a pull request that
     ask for a review, of a draft too where `drafts`; `failed_runs` is whether a failed run on a pull request asks for
     a fix. Whoever sets one of these off needs the verb as much as if they had written the command.
+
+    `models` are names, or globs with `*`, that `--model` may name, `None` for any; under `always_draft` there is no
+    `--no-draft`. Both hold for everybody who may give a command.
     """
 
     verbs: Mapping[Tier, Collection[Verb]]
@@ -31,6 +35,8 @@ class Admission:
     reviews: Collection[str] = ()
     drafts: bool = False
     failed_runs: bool = False
+    models: Collection[str] | None = None
+    always_draft: bool = False
 
     def permits(self, actor: Actor, verb: Verb, *, on_own_thread: bool = False) -> bool:
         if actor.tier is Tier.BOT:
@@ -38,6 +44,22 @@ class Admission:
         if verb in self.verbs.get(actor.tier, ()):
             return True
         return actor.tier is Tier.OUTSIDER and on_own_thread and verb in self.own_thread
+
+    def out_of_bounds(self, options: Mapping[str, str]) -> str:
+        """Why a command may not have these options, in one sentence; empty where it may."""
+        model = options.get("model")
+        if model and self.models is not None and not any(fnmatchcase(model, one) for one in self.models):
+            named = ", ".join(f"`{one}`" for one in self.models) or "none"
+            return (
+                f"`--model {model}` is not a model that may be asked for here: "
+                f"this repository's policy lists {named} under `options: models`."
+            )
+        if self.always_draft and options.get("draft") == "false":
+            return (
+                "`--no-draft` may not be asked for here: this repository's policy says `draft: always` "
+                "under `pull_request`."
+            )
+        return ""
 
     def command_of(self, asked: Asked) -> Command | Ignored:
         """The command that was given, or the one that the policy makes of what happened."""

@@ -106,7 +106,8 @@ def _refuse(command: Command, actor: Actor, asked: Asked, admission: Admission) 
             f"this repository's policy does not give it to the tier {actor.tier}.",
             said=True,
         )
-    return None
+    reason = admission.out_of_bounds(command.options)
+    return Refusal(reason, said=True, exit_code=ExitCode.USAGE) if reason else None
 
 
 def _on_own_thread(asked: Asked) -> bool:

@@ -1,4 +1,4 @@
-"""The part of a policy that intake asks for: who may use which verb, and what asks for one beside a command."""
+"""The part of a policy that intake asks for: who may use which verb and option, what asks for one beside a command."""
 
 from __future__ import annotations
 
@@ -16,4 +16,6 @@ def admission(policy: Policy) -> Admission:
         reviews=policy.review.on,
         drafts=policy.review.drafts,
         failed_runs=policy.triggers.failed_runs,
+        models=policy.options.models,
+        always_draft=policy.pull_request.always_draft,
     )

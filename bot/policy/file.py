@@ -16,6 +16,7 @@ from bot.policy import github, nodes
 from bot.policy.agent import read_agent
 from bot.policy.defaults import ALL_VERBS, CHECK_TIMEOUT, SETUP_TIMEOUT, default_policy
 from bot.policy.nodes import Problems
+from bot.policy.options import read_options
 from bot.policy.rules import read_rules
 from bot.policy.schema import (
     Budget,
@@ -33,7 +34,7 @@ VERSION = "1"
 KEYS = (
     "version", "tiers", "rules", "checks", "setup", "bring", "budget", "history", "on_deny", "pull_request",
     "identity", "bots", "model", "push_to_head", "forks", "dispatch", "thread_author", "review",
-    "triggers", "maintenance", "writes", "agent", "models",
+    "triggers", "maintenance", "writes", "agent", "models", "options",
 )  # fmt: skip
 
 MAX_USD = 1000
@@ -88,6 +89,7 @@ def _read_sections(found: Mapping[str, yaml.Node], default: Policy, problems: Pr
         writes=section("writes", github.read_writes, default.writes),
         agent=section("agent", read_agent, default.agent),
         models=section("models", _read_models, default.models),
+        options=section("options", read_options, default.options),
     )
 
 

@@ -47,12 +47,21 @@ def read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy:
     found = nodes.entries(node, PULL_REQUEST_KEYS, problems)
     default = PullRequestPolicy()
     keyword = nodes.choice(found["keyword"], ("Fixes", "Refs"), problems) if "keyword" in found else None
+    draft, always = _read_draft(found["draft"], problems) if "draft" in found else (default.draft, False)
     return PullRequestPolicy(
         keyword=cast(Literal["Fixes", "Refs"], keyword or default.keyword),
-        draft=_truth(found, "draft", default.draft, problems),
+        draft=draft,
+        always_draft=always,
         sign_off=_truth(found, "sign_off", default.sign_off, problems),
         signed=_truth(found, "signed", default.signed, problems),
     )
+
+
+def _read_draft(node: yaml.Node, problems: Problems) -> tuple[bool, bool]:
+    """Whether it is a draft where the request does not say, and whether it is one whatever the request says."""
+    if isinstance(node, yaml.ScalarNode) and node.value == "always":
+        return True, True
+    return nodes.truth(node, problems, "true, false or always") or False, False
 
 
 def read_review(node: yaml.Node, problems: Problems) -> ReviewPolicy:

@@ -136,10 +136,10 @@ def script(node: yaml.Node, problems: Problems) -> str | None:
     return value
 
 
-def truth(node: yaml.Node, problems: Problems) -> bool | None:
+def truth(node: yaml.Node, problems: Problems, expected: str = "true or false") -> bool | None:
     if isinstance(node, yaml.ScalarNode) and not node.style and node.value in ("true", "false"):
         return bool(node.value == "true")
-    problems.add(node, f"expected true or false, found {_kind(node)}")
+    problems.add(node, f"expected {expected}, found {_kind(node)}")
     return None
 
 

@@ -70,12 +70,21 @@ class SetupStep:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestPolicy:
-    """With `signed` the commit is made by GitHub's API, which signs it, and not pushed."""
+    """With `signed` the commit is made by GitHub's API, which signs it, and not pushed. A request may change `draft`,
+    unless `always_draft`."""
 
     keyword: Literal["Fixes", "Refs"] = "Fixes"
     draft: bool = True
+    always_draft: bool = False
     sign_off: bool = False
     signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsPolicy:
+    """What the options of a command may ask for. `models` are names, or globs of them; `None` bounds nothing."""
+
+    models: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +185,4 @@ class Policy:
     writes: WritesPolicy = WritesPolicy()
     agent: AgentPolicy = AgentPolicy()
     models: Mapping[str, ModelOverride] = field(default_factory=dict)
+    options: OptionsPolicy = OptionsPolicy()

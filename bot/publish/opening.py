@@ -156,7 +156,9 @@ def _body(work: Work, proposal: Proposal, target: Target) -> str:
 
 def _open(work: Work, proposal: Proposal, target: Target, body: str) -> Published:
     heading = title(work.outcome)
-    draft = work.request.draft(proposal.policy.pull_request.draft)
+    rule = proposal.policy.pull_request
+    # The bundle says what the request was, and may lie: the bound holds here too.
+    draft = rule.always_draft or work.request.draft(rule.draft)
 
     def create(as_draft: bool) -> PullData:
         return work.host.open_pull(
@@ -169,11 +171,21 @@ def _open(work: Work, proposal: Proposal, target: Target, body: str) -> Publishe
         except GitHubError as error:
             if not (draft and error.status == 422 and error.says("draft")):
                 raise
+            if rule.always_draft:
+                raise _no_drafts(work, proposal, target) from error
             # Private repositories of some plans have no drafts.
             pull = create(False)
     except GitHubError as error:
         return _opened_by_others(work, proposal, target, error)
     return _published(pull, target, proposal, created=True, notes=_ask_review(work, pull))
+
+
+def _no_drafts(work: Work, proposal: Proposal, target: Target) -> OpeningRefusedError:
+    return OpeningRefusedError(
+        f"The branch {target.branch} is pushed, but GitHub makes no drafts in this repository, and its policy says "
+        "`draft: always` under `pull_request`: with `draft: true` it is opened ready where there are no drafts.",
+        _compare_url(work, proposal.base, target.branch),
+    )
 
 
 def _opened_by_others(work: Work, proposal: Proposal, target: Target, error: GitHubError) -> Published:

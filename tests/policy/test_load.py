@@ -20,6 +20,7 @@ from bot.policy.schema import (
     CheckSpec,
     Identity,
     MaintenancePolicy,
+    OptionsPolicy,
     Policy,
     PullRequestPolicy,
     ReviewPolicy,
@@ -83,6 +84,32 @@ def test_a_whole_file_is_read() -> None:
     assert (policy.triggers.assignee, policy.triggers.failed_runs) == ("our-bot", True)
     assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
+
+
+def test_what_options_may_ask_for_is_read() -> None:
+    policy = load_policy('options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}')
+    assert policy.options == OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss"))
+    assert load_policy("options: {models: []}").options == OptionsPolicy(())
+    for text in ("version: 1", "options: {}"):
+        assert load_policy(text).options == OptionsPolicy(None)
+
+
+def test_more_models_than_anybody_lists_are_a_mistake() -> None:
+    assert len(load_policy(f"options: {{models: {_models(50)}}}").options.models or ()) == 50
+    [problem] = _problems(f"options: {{models: {_models(51)}}}")
+    assert problem.endswith("at most 50 models are listed; `*` stands for any part of a name")
+
+
+def _models(count: int) -> list[str]:
+    return [f"openai/m{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("word", "draft", "always"), [("true", True, False), ("false", False, False), ("always", True, True)]
+)
+def test_a_draft_is_a_default_or_a_bound(word: str, draft: bool, always: bool) -> None:
+    rule = load_policy(f"pull_request: {{draft: {word}}}").pull_request
+    assert (rule.draft, rule.always_draft) == (draft, always)
 
 
 def test_a_tier_changes_where_the_file_says_so() -> None:
@@ -178,7 +205,18 @@ PROBLEMS = {
     "budget: 5": "1:9: expected a mapping of keys, found `5`",
     "history: 0": "1:10: expected a whole number from 1 to 1000000, found `0`",
     "on_deny: halt": "1:10: `halt` is not one of continue, stop; the nearest is `stop`",
-    "pull_request: {draft: yes}": "1:23: expected true or false, found `yes`",
+    "pull_request: {draft: yes}": "1:23: expected true, false or always, found `yes`",
+    "pull_request: {sign_off: always}": "1:26: expected true or false, found `always`",
+    "options: [models]": "1:10: expected a mapping of keys, found a list",
+    "options: {model: [a/b]}": "1:11: unknown key `model`; the nearest known one is `models`",
+    "options: {models: openai/*}": "1:19: expected a list, found `openai/*`",
+    "options: {models: [gpt]}": "1:20: expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*",
+    "options: {models: ['*']}": "1:20: expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*",
+    "options:\n  models:\n    - a/b\n    - a/[bc]": (
+        "4:7: expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*"
+    ),
+    "options: {models: [a/*, a/*]}": "1:25: `a/*` is listed twice",
+    "options: {models: [{}]}": "1:20: expected text, found a mapping",
     "pull_request: {keyword: Closes}": "1:25: `Closes` is not one of Fixes, Refs; the nearest is `Refs`",
     "identity: {name: 'a <b>'}": "1:18: git allows no < or > in a name",
     'identity: {name: "a\\nb"}': "1:18: this has line ends or control characters",

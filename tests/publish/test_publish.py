@@ -11,6 +11,7 @@ from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
 from bot.contracts.request import Actor, Tier, Verb
 from bot.policy.schema import Identity
+from bot.publish.bundle import Bundle
 from tests.publish.conftest import FIXED, REPO, World
 
 WORKFLOW = {".github/workflows/ci.yml": "on: workflow_dispatch\n"}
@@ -84,6 +85,27 @@ def test_policy_of_the_base_commit_decides_keyword_draft_and_sign_off(world: Wor
     assert f"Refs #{world.issue}" in pull["body"]
     assert f"Fixes #{world.issue}" not in pull["body"]
     assert "Signed-off-by: our-bot <b@our.example>" in world.commit(published.commit)
+
+
+def _bound_to_drafts(world: World) -> Bundle:
+    """A bundle with `--no-draft`, which nobody could ask for: intake refuses it."""
+    text = "pull_request: {draft: always}\n"
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
+    request = world.outcome().request
+    return world.bundle(request=replace(request, options={"draft": "false"}))
+
+
+def test_under_draft_always_a_bundle_that_says_no_draft_opens_one(world: World) -> None:
+    world.publish(_bound_to_drafts(world))
+    assert world.pulls()[0]["draft"] is True
+
+
+def test_draft_true_is_a_default_that_a_request_may_change(world: World) -> None:
+    text = "pull_request: {draft: true}\n"
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
+    request = world.outcome().request
+    world.publish(world.bundle(request=replace(request, options={"draft": "false"})))
+    assert world.pulls()[0]["draft"] is False
 
 
 def test_the_repositorys_template_is_filled(world: World) -> None:
@@ -332,12 +354,25 @@ def test_a_hostile_title_names_a_harmless_branch(world: World) -> None:
     assert published.branch == "agent/issue-1-upload-pack-x-id-main-all-e"
 
 
+NO_DRAFTS = {
+    "message": "Validation Failed",
+    "errors": [{"message": "Draft pull requests are not supported in this repository."}],
+}
+
+
 def test_private_plans_without_drafts_get_a_plain_one(world: World) -> None:
-    message = "Draft pull requests are not supported in this repository."
-    body = {"message": "Validation Failed", "errors": [{"message": message}]}
-    world.forge.fail_next("POST", "/pulls$", status=422, body=body)
+    world.forge.fail_next("POST", "/pulls$", status=422, body=NO_DRAFTS)
     assert world.publish(world.bundle()).created
     assert world.pulls()[0]["draft"] is False
+
+
+def test_private_plans_without_drafts_get_none_where_the_policy_has_drafts_only(world: World) -> None:
+    bundle = _bound_to_drafts(world)
+    world.forge.fail_next("POST", "/pulls$", status=422, body=NO_DRAFTS)
+    with pytest.raises(PublishError, match="`draft: always` under `pull_request`"):
+        world.publish(bundle)
+    assert world.pulls() == []
+    assert f"/compare/main...{BRANCH}?expand=1" in world.comments()[-1]
 
 
 def test_the_token_is_nowhere_on_disk(world: World, tmp_path: Path) -> None:

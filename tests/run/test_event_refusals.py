@@ -180,6 +180,30 @@ def test_a_slip_in_a_command_is_answered_in_the_thread(
     assert_nothing_began(stage)
 
 
+MODELS = "version: 1\noptions: {models: [anthropic/claude-haiku-4-5]}\n"
+LAX = "version: 1\npull_request: {draft: true}\n"
+
+
+@pytest.mark.parametrize("base", ["", "--base lax "])
+def test_a_model_that_the_policy_does_not_list_is_refused_in_one_comment(
+    stage: Stage, model: ModelServer, base: str
+) -> None:
+    """By the default branch's policy: a branch that the commenter names does not widen it."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": LAX}, branch="lax", author=REPORTER)
+    stage.forge.commit(stage.repo, {".github/agent.yml": MODELS})
+    event = stage.ask(f"/agent {base}--model anthropic/claude-opus-4-5 fix this")
+    ran = stage.run(model=model, event=event)
+    stage.run(model=model, event=event)
+    assert ran.code == 2
+    [comment] = stage.bot_comments()
+    assert comment.startswith(
+        "`--model anthropic/claude-opus-4-5` is not a model that may be asked for here: "
+        "this repository's policy lists `anthropic/claude-haiku-4-5` under `options: models`."
+    )
+    assert_one_sentence(ran)
+    assert_nothing_began(stage)
+
+
 def _without(*path: str) -> Callable[[Any], Any]:
     def change(event: Any) -> Any:
         copy = json.loads(json.dumps(event))
