@@ -22,7 +22,7 @@ from tests.support.stage import Stage
 pytestmark = [pytest.mark.act, pytest.mark.bubblewrap, pytest.mark.node]
 
 KEY = "sk-canary-7be2"
-POLICY = "version: 1\nthread_author: [review]\ntiers:\n  outsider: { usd: 1, turns: 10, minutes: 10 }\n"
+POLICY = "version: 1\nthread_author: [review]\n"
 CODE = "def mean(values):\n    return sum(values) / len(values)\n"
 FINDING = Call(
     "report_finding",
