@@ -42,6 +42,7 @@ class Scale:
     late: int = 200
     spread: int = 4
     diff_files: int = review.FILES
+    reviews: int = review.REVIEWS
     comments: int = events.COMMENTS
     patched_files: int = patching.FILES
     large_file: int = large_file.SIZE
@@ -208,6 +209,14 @@ def anchors(bench: Bench) -> Iterator[Row]:
     return review.anchors(bench.scale.diff_files, bench.scale.runs)
 
 
+def reviews(bench: Bench) -> Iterator[Row]:
+    """Random reviews that GitHub would not take."""
+    bench.say("reviews")
+    folder = bench.folder / "reviews"
+    folder.mkdir()
+    return review.refused(folder, bench.scale.reviews, bench.say)
+
+
 def patch(bench: Bench) -> Iterator[Row]:
     """Many files changed in one call."""
     bench.say("patch")
@@ -247,6 +256,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "search": search,
     "view": view,
     "anchors": anchors,
+    "reviews": reviews,
     "patch": patch,
     "session": session,
     "context": context,

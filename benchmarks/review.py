@@ -1,10 +1,12 @@
-"""How long it takes to place a review's findings on a diff of 300 files: read the diff, validate every anchor."""
+"""How long it takes to place a review's findings on a diff of 300 files: read the diff, validate every anchor.
+And whether GitHub would take what comes of that: random reviews, each published on the forge that rules as it does."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import median
 
 from benchmarks.table import Row
@@ -12,9 +14,12 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 from bot.findings.anchors import anchor
 from bot.findings.parse import parse_diff
+from tests.publish.conftest import open_world
+from tests.publish.random_reviews import random_reviews
 
 SECONDS = 0.5
 FILES = 300
+REVIEWS = 1000
 _HUNKS = 10
 _PADDING = 20
 _FINDINGS_A_FILE = 4
@@ -32,6 +37,27 @@ def anchors(files: int, runs: int) -> Iterator[Row]:
         "",
         f"under {SECONDS:g} s",
         took < SECONDS,
+    )
+
+
+def refused(folder: Path, count: int, say: Callable[[str], None]) -> Iterator[Row]:
+    """How many of `count` random reviews got a 422. Says every 50 reviews how far it is."""
+    rejected = placed = 0
+    with open_world(folder) as world:
+        for number, review in enumerate(random_reviews(world, count), start=1):
+            rejected += bool(review.refused)
+            placed += review.placed
+            if number % 50 == 0:
+                say(f"reviews, {number:,} of {count:,}: {rejected} refused")
+    if placed < count * 3:
+        raise RuntimeError(f"{placed} comments of {count} reviews stand on lines, too few to say anything")
+    yield Row(
+        f"reviews refused, {count:,} random ones",
+        f"{rejected} of {count:,}",
+        f"{placed:,} comments on lines",
+        "",
+        "0",
+        rejected == 0,
     )
 
 

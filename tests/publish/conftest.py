@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -151,13 +152,13 @@ class World:
         ]
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+@contextmanager
+def open_world(folder: Path) -> Iterator[World]:
     with Forge() as forge:
         forge.add_user("octo")
         ann = forge.add_user("ann")
         forge.add_user("bob")
-        source = tmp_path / "source"
+        source = folder / "source"
         source.mkdir()
         for name, text in FILES.items():
             (source / name).write_text(text)
@@ -169,4 +170,10 @@ def world(tmp_path: Path) -> Iterator[World]:
         token = forge.token(permissions=permissions, repo=REPO)
         base_sha = forge.branch_sha(REPO)
         assert base_sha is not None
-        yield World(forge, tmp_path, token, base_sha, issue, comment_id, ann)
+        yield World(forge, folder, token, base_sha, issue, comment_id, ann)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with open_world(tmp_path) as made:
+        yield made
