@@ -71,7 +71,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
         log.waiting(text)
 
     try:
-        request, resume = _gone_on_from(work.github, request, folder)
+        request, resume, notes = _gone_on_from(work, request, folder)
         job = Job(
             request=request,
             source=_source(request, where),
@@ -82,6 +82,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             origin=asked.workspace,
             budget_usd=_budget(request, asked),
             resume=resume,
+            notes=notes,
             since_sha=_since(work.github, request),
             threads=lambda task: _threads(work, task, request),
             watch=turn_done,
@@ -136,19 +137,28 @@ def _threads(work: Work, task: Task, request: Request) -> Triage:
     return gather(task, request.repository, work.github, at)
 
 
-def _gone_on_from(github: GitHub, request: Request, folder: RunFolder) -> tuple[Request, Path | None]:
-    """The bundle that a `continue` goes on from. Where it is gone, the thread has to do, and the model is told."""
+def _gone_on_from(
+    work: Work, request: Request, folder: RunFolder
+) -> tuple[Request, Path | None, tuple[str, ...]]:
+    """The bundle that a `continue` goes on from, and what people are told of it. Where it is gone, the branch has to
+    do, else the thread, and the model is told."""
     if request.verb is not Verb.CONTINUE or not request.resumes:
-        return request, None
+        return request, None, ()
     from bot.run.again import fetch_bundle
 
     bundle = folder.root / "resumed"
-    if fetch_bundle(github, request.repository, request.resumes, bundle):
-        return request, bundle
+    if fetch_bundle(work.github, request.repository, request.resumes, bundle):
+        return request, bundle, ()
+    from bot.run.from_branch import bundle_from_branch
+
+    source, email = _source(request, work.where), work.policy.identity.email
+    found = bundle_from_branch(work.github, request, source, email, folder.root / "last.git", bundle)
     thread = request.thread
     assert thread is not None
-    missing = "the last run's own account and change, which are not kept any more: go by the thread"
-    return replace(request, thread=replace(thread, left_out=(*thread.left_out, missing))), None
+    of_it = "account, which is" if found.made else "account and change, which are"
+    missing = f"the last run's own {of_it} not kept any more: go by the thread"
+    told = replace(request, thread=replace(thread, left_out=(*thread.left_out, missing)))
+    return told, bundle if found.made else None, (found.note,) if found.note else ()
 
 
 def _model(request: Request, asked: EventRun, policy: Policy, environment: Mapping[str, str]) -> str:

@@ -247,7 +247,7 @@ class Run:
             handed,
             checks=checks,
             denials=self.gatekeeper.denials,
-            notes=(*self.doubts, *self.briefing.notes(), *self.results.notes(), *dropped),
+            notes=(*self.doubts, *self.job.notes, *self.briefing.notes(), *self.results.notes(), *dropped),
             redactions=(),
         )
         outcome = masked(outcome, self.redactor)

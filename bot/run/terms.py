@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 class Job:
     """What a run is given. `connect` makes the provider and is called on a thread of its own. `origin` is the
     folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the
-    folder of the bundle that a `continue` goes on from. A review is of `range`; without one it is of the request's
-    pull request, of that only what is new since `since_sha` where that is given. `threads` reads what a task is
-    shown. `watch` is told of each turn, `say` in a line of whatever else takes its time; `say` from any thread."""
+    folder of the bundle that a `continue` goes on from, `notes` are sentences for the outcome. A review is of `range`;
+    without one it is of the request's pull request, of that only what is new since `since_sha` where that is given.
+    `threads` reads what a task is shown. `watch` is told of each turn, `say` in a line of whatever else takes its
+    time; `say` from any thread."""
 
     request: Request
     source: Source
@@ -43,6 +44,7 @@ class Job:
     origin: Path | None = None
     budget_usd: float | None = None
     resume: Path | None = None
+    notes: tuple[str, ...] = ()
     range: Range | None = None
     since_sha: str = ""
     threads: Callable[[Task], Triage] | None = None
