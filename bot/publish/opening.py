@@ -100,7 +100,7 @@ def _own_pulls(work: Work, proposal: Proposal, heads: Mapping[str, str]) -> list
                 OwnPull(
                     pull,
                     recorded,
-                    untouched=known or _only_ours(work, pull, proposal.author),
+                    untouched=known or _only_ours(work, pull, heads[branch], proposal.author),
                     followed=not known and work.host.contains(work.repository, branch, commit),
                 )
             )
@@ -113,10 +113,13 @@ def _subject(work: Work) -> dict[str, str]:
     return {"issue": str(thread.number) if thread and not task else "none", "task": task}
 
 
-def _only_ours(work: Work, pull: PullData, author: Signature) -> bool:
-    """Where the mark is older than the branch (a run died between push and edit), its one commit tells."""
+def _only_ours(work: Work, pull: PullData, tip: str, author: Signature) -> bool:
+    """Where the mark is older than the branch (a run died between push and edit), its one commit tells. It must be the
+    `tip` that git reports: the API may still list what was there before somebody pushed."""
     commits = work.host.pull_commits(work.repository, pull.number)
-    return len(commits) == 1 and {commits[0].author_email, commits[0].committer_email} == {author.email}
+    if len(commits) != 1 or commits[0].sha != tip:
+        return False
+    return {commits[0].author_email, commits[0].committer_email} == {author.email}
 
 
 # Writing

@@ -68,7 +68,7 @@ def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -
         profile = profile_of(make_request(verb=verb))
         gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
         for tool in ("edit", "write", "bash", "view", "made_up"):
-            answer = gatekeeper.answer(Question(tool, "x.py", "write", "+x"))
+            answer = gatekeeper.answer(Question(tool, (("x.py", "change"),), "+x"))
             assert not answer.allow, (verb, tool)
             assert "changes nothing" in answer.reason
 

@@ -210,7 +210,7 @@ def test_a_bundle_behind_a_link_is_not_read(stage: Stage, bundle: Path) -> None:
 
 def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path) -> None:
     """And the good bundle is published for all that: the refusals above were for what was changed."""
-    (bundle / "writes.json").write_text('[{"close": 1}]')
+    (bundle / "more-writes.json").write_text('[{"close": 1}]')
     (bundle / "..evil").write_text("x")
     (bundle / "message.md").write_text(
         "Round durations\n\nCo-authored-by: Linus Torvalds <torvalds@example.com>\nSigned-off-by : x <y@z>\n"

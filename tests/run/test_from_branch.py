@@ -102,6 +102,7 @@ def test_a_commit_that_somebody_put_in_place_of_the_bots_is_not_gone_on_from(sta
     assert "go by the thread" in asked[0]
     assert any("others have committed" in note for note in stage.outcome()["notes"])
     assert b"mine.txt" not in (stage.bundle / "changes.patch").read_bytes()
+    assert stage.branches()[branch] == theirs
 
 
 def test_a_closed_pull_request_is_not_gone_on_from(stage: Stage) -> None:
