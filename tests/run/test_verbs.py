@@ -216,8 +216,8 @@ def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_p
     shutil.copytree(stage.bundle, last)
     on = request_in(stage, Verb.CONTINUE, "Yes, one minute.", resumes=7)
     went_on = carry_out(stage, on, [shell("git diff --stat"), DESCRIBE, DONE], resume=last)
-    assert "Should 59.6 seconds become one minute?" in went_on.first
-    assert "Yes, one minute." in went_on.first
+    assert "Should 59.6 seconds become one minute?" in went_on.begun_with
+    assert "Yes, one minute." in went_on.begun_with
     assert "tidytime/format.py" in went_on.results[0]
     assert went_on.outcome.status is Status.CHANGED
     assert went_on.bundle.patch == came.bundle.patch
@@ -296,7 +296,7 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
     stage.forge.commit(stage.repo, {"tidytime/format.py": after})
     came = go_on(stage, changed)
     assert came.outcome.status is Status.NO_CHANGE
-    assert "left no change in the work tree" in came.first
+    assert "left no change in the work tree" in came.begun_with
 
 
 def test_a_run_that_went_on_is_replayed_to_the_same_patch(

@@ -44,8 +44,12 @@ class Came:
     @property
     def first(self) -> str:
         """The first user message."""
-        content = self.asked[0]["messages"][0]["content"]
-        return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+        return _text(self.asked[0]["messages"][0])
+
+    @property
+    def begun_with(self) -> str:
+        """All that users say in the first request: more than `first` where a conversation is gone on with."""
+        return "\n".join(_text(message) for message in self.asked[0]["messages"] if message["role"] == "user")
 
     @property
     def tools(self) -> set[str]:
@@ -62,6 +66,11 @@ class Came:
                     content = block["content"]
                     found.append(content if isinstance(content, str) else json.dumps(content))
         return found
+
+
+def _text(message: Any) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
 
 
 def github(stage: Stage, token: str = "") -> GitHub:
