@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.workshop.host.context import Context, ToolFailure
-from bot.workshop.host.diff import SHOWN, Block, Diff, compare
+from bot.workshop.host.diff import SHOWN, Block, Diff, Known, compare
 from bot.workshop.host.files import LARGE, Loaded, opened, read_all, sha256
 from bot.workshop.host.history import Changed, State
 from bot.workshop.host.paths import failure, relative, resolve
@@ -28,7 +28,7 @@ from bot.workshop.host.transaction import Step, StepFailed, carry_out
 class Change:
     """One file. `before` is `None` for one that is to be created, `after` for one that is to go; a file that moves is
     created, with its old self as `source`. `exact` are the bytes of `after` where they are known, `mode` the permission
-    bits of a file that is created, `known` the lines that change."""
+    bits of a file that is created, `known` what is known of the lines that change."""
 
     path: Path
     before: Loaded | None
@@ -36,7 +36,7 @@ class Change:
     source: Loaded | None = None
     exact: bytes | None = None
     mode: int | None = None
-    known: tuple[Block, ...] | None = None
+    known: Known | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +205,17 @@ def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
         context.records.forget(change.path)
         return [noted]
     noted["after_hash"] = proposal.digest
-    known = change.source.path if change.source else change.path
+    before = change.before or change.source
     lf = to_lf(change.after.content)
-    context.records.wrote(change.path, proposal.digest, lf, _blocks(proposal, lf), known=known)
+    context.records.wrote(
+        change.path,
+        proposal.digest,
+        lf,
+        _blocks(proposal, lf),
+        before=before.sha256 if before else None,
+        known=before.path if before else None,
+        lines=change.known.new if change.known and lf == change.after.content else None,
+    )
     if change.source is None:
         return [noted]
     context.records.forget(change.source.path)

@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from bot.workshop.host.text import split_lines
+
 CONTEXT = 3
+_NO_END = "\n\\ No newline at end of file"
 
 # difflib takes seconds on a middle this large; there the change is shown as one block.
 _COMPARED = 20_000
@@ -16,6 +19,16 @@ JSON."""
 
 Block = tuple[int, int, int, int]
 """A change: old lines [a, b) became new lines [c, d), counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What somebody who made the change knows of it. `old` and `new` are all lines of both sides, where each ends in a
+    line feed; `None` where some do not."""
+
+    blocks: Sequence[Block]
+    old: Sequence[str] | None = None
+    new: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +55,14 @@ def compare(
     created: bool = False,
     deleted: bool = False,
     source: str = "",
-    known: Sequence[Block] | None = None,
+    known: Known | None = None,
 ) -> Diff:
     """The difference between two versions of the file `path`, which was moved there from `source` if that is given.
 
-    `known` are the changes, where somebody knows them: looking for them takes most of the time.
+    What is `known` need not be looked for, which takes most of the time.
     """
-    old_lines, new_lines = _lines(old), _lines(new)
-    found = _blocks(old_lines, new_lines) if known is None else _narrowed(old_lines, new_lines, known)
+    old_lines, new_lines = _lines(old, known and known.old), _lines(new, known and known.new)
+    found = _blocks(old_lines, new_lines) if known is None else _narrowed(old_lines, new_lines, known.blocks)
     blocks = tuple(found)
     additions = sum(d - c for _, _, c, d in blocks)
     removals = sum(b - a for a, b, _, _ in blocks)
@@ -61,14 +74,13 @@ def compare(
     return Diff(text, additions, removals, blocks).cut(SHOWN)
 
 
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    last = lines.pop()
-    lines = [line + "\n" for line in lines]
-    return [*lines, last] if last else lines
+def _lines(text: str, known: Sequence[str] | None) -> Sequence[str]:
+    """The lines without their ends. A last one that has none says so, which makes it another line than one that has."""
+    lines = split_lines(text) if known is None else known
+    return [*lines[:-1], lines[-1] + _NO_END] if text and not text.endswith("\n") else lines
 
 
-def _blocks(old: list[str], new: list[str]) -> Iterator[Block]:
+def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
     """The changes, in order. Equal lines at both ends are taken off first: an edit leaves little in between."""
     shorter = min(len(old), len(new))
     top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
@@ -87,7 +99,7 @@ def _blocks(old: list[str], new: list[str]) -> Iterator[Block]:
             yield top + a, top + b, top + c, top + d
 
 
-def _narrowed(old: list[str], new: list[str], blocks: Sequence[Block]) -> Iterator[Block]:
+def _narrowed(old: Sequence[str], new: Sequence[str], blocks: Sequence[Block]) -> Iterator[Block]:
     """The changes without the lines at their ends that are the same after all."""
     for a, b, c, d in blocks:
         while a < b and c < d and old[a] == new[c]:
@@ -98,7 +110,7 @@ def _narrowed(old: list[str], new: list[str], blocks: Sequence[Block]) -> Iterat
             yield a, b, c, d
 
 
-def _render(old: list[str], new: list[str], blocks: tuple[Block, ...]) -> Iterator[str]:
+def _render(old: Sequence[str], new: Sequence[str], blocks: tuple[Block, ...]) -> Iterator[str]:
     for hunk in _hunks(blocks):
         before, after = min(CONTEXT, hunk[0][0]), min(CONTEXT, len(old) - hunk[-1][1])
         a, b = hunk[0][0] - before, hunk[-1][1] + after
@@ -106,11 +118,11 @@ def _render(old: list[str], new: list[str], blocks: tuple[Block, ...]) -> Iterat
         yield f"@@ -{_span(a, b)} +{_span(c, d)} @@\n"
         at = a
         for first, last, new_first, new_last in hunk:
-            yield from (_line(" ", line) for line in old[at:first])
-            yield from (_line("-", line) for line in old[first:last])
-            yield from (_line("+", line) for line in new[new_first:new_last])
+            yield from (f" {line}\n" for line in old[at:first])
+            yield from (f"-{line}\n" for line in old[first:last])
+            yield from (f"+{line}\n" for line in new[new_first:new_last])
             at = last
-        yield from (_line(" ", line) for line in old[at:b])
+        yield from (f" {line}\n" for line in old[at:b])
 
 
 def _hunks(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
@@ -128,7 +140,3 @@ def _hunks(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
 def _span(first: int, last: int) -> str:
     count = last - first
     return f"{first + 1 if count else first},{count}"
-
-
-def _line(sign: str, line: str) -> str:
-    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"

@@ -71,19 +71,30 @@ class Records:
         self._records[path] = Record(sha256, total, _merge((*kept, *ranges)), lines)
 
     def wrote(
-        self, path: Path, sha256: str, text: str, blocks: Sequence[Block], *, known: Path | None = None
+        self,
+        path: Path,
+        sha256: str,
+        text: str,
+        blocks: Sequence[Block],
+        *,
+        before: str | None = None,
+        known: Path | None = None,
+        lines: Sequence[str] | None = None,
     ) -> None:
         """Note the model's own write: what was shown of the file before (of `known`, where it had another name) stays
-        shown, and the lines it wrote are. A file known in full stays so."""
+        shown, and the lines it wrote are. A file known in full stays so. `before` is the hash of what was changed,
+        `lines` are those of `text`, where somebody has them."""
         old = self._records.get(known or path)
-        total = count_lines(text)
+        lines = split_lines(text) if lines is None else lines
+        total = len(lines)
         if old is not None and old.complete:
             ranges: tuple[Range, ...] = ((1, total),)
         else:
             ranges = _merge(
                 (*_moved(old, blocks, total), *((first + 1, last) for _, _, first, last in blocks))
             )
-        self._records[path] = Record(sha256, total, ranges, _hashes(text))
+        hashes = _spliced(old, lines, blocks) if old is not None and old.sha256 == before else None
+        self._records[path] = Record(sha256, total, ranges, hashes or _hashes(text))
 
     def forget(self, path: Path) -> None:
         """The file is gone."""
@@ -102,6 +113,19 @@ def changed_lines(record: Record, text: str) -> Range | None:
 
 def _hashes(text: str) -> array[int] | None:
     return array("q", map(hash, split_lines(text))) if len(text) <= _HASHED else None
+
+
+def _spliced(old: Record, lines: Sequence[str], blocks: Sequence[Block]) -> array[int] | None:
+    """The hashes of `lines`, of which only those in `blocks` are new; `None` where that does not add up."""
+    if old.lines is None:
+        return None
+    made, at = array("q"), 0
+    for first, last, new_first, new_last in blocks:
+        made += old.lines[at:first]
+        made.extend(map(hash, lines[new_first:new_last]))
+        at = last
+    made += old.lines[at:]
+    return made if len(made) == len(lines) else None
 
 
 def _common(old: array[int], new: array[int]) -> tuple[int, int]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import mkdtemp
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from bot.agent.unified import apply
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import registry
 from bot.workshop.host.context import Answer, Context, ToolFailure
@@ -22,6 +24,7 @@ from bot.workshop.host.patch.draft import Draft
 from bot.workshop.host.patch.grammar import Section, parse
 from bot.workshop.host.patch.locate import Lines, Placed, place
 from bot.workshop.host.records import Records
+from bot.workshop.host.text import split_lines, to_lf
 from tests.workshop.host.test_host_patch import snapshot
 
 # Few lines, so that many are equal; some look like the format's own.
@@ -124,6 +127,32 @@ def test_a_patch_between_two_trees_makes_the_second_of_the_first(
         assert found == {name: joined(lines, ends.get(name, "\n")) for name, lines in after.items()}
 
 
+@SETTINGS
+@given(TEXT, TEXT, st.booleans(), ENDS, st.integers(0, 3))
+def test_what_is_known_of_a_patched_file_is_what_looking_would_find(
+    old: list[str], new: list[str], ended: bool, end: str, around: int
+) -> None:
+    """The diff, and the lines remembered as shown, are spliced together from what the patch says."""
+    before = joined(old, end) if ended or not old else joined(old, end)[: -len(end)]
+    assume(old and old != new)
+    with workshop({"f": before}) as context:
+        registry.RUN["view"]({"path": "f"}, context)
+        patch = "\n".join(
+            ["*** Begin Patch", "*** Update File: f", *update(old, new, around), "*** End Patch"]
+        )
+        try:
+            diff = run(context, patch).metadata["files"][0]["diff"]
+        except ToolFailure:  # a missing last line end can make a place of it that another line has too
+            assert not ended
+            return
+        after = (context.root / "f").read_bytes()
+        assert apply(before.decode(), diff).encode() == after
+        record = context.records.get(context.root / "f")
+        assert record is not None
+        assert record.lines == array("q", map(hash, split_lines(to_lf(after.decode()))))
+        assert record.total == len(record.lines)
+
+
 @st.composite
 def mutated(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
     """A tree, and a patch of it with lines taken out, doubled, exchanged or changed."""
@@ -201,4 +230,4 @@ def test_a_section_is_never_placed_before_the_cursor_nor_where_other_lines_are(
 def test_a_file_is_its_lines_and_their_ends(content: str) -> None:
     draft = Draft.of(content)
     assert draft.content == content
-    assert draft.changes(len(draft.lines)) == ()
+    assert not draft.known().blocks

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from bot.workshop.host.diff import Block
+from bot.workshop.host.diff import Block, Known
 from bot.workshop.host.patch.locate import Placed
 from bot.workshop.host.text import line_ends
+
+_ADDED = -1
+
+Run = tuple[int, int, int]
+"""Lines in a row: the first one's number here, and in the file, both from 0 (`_ADDED` for what is not of the file), and
+how many they are."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """`lines` have no ends; `ends` has one for each, empty for a last line without. `origins` says which line of the
-    file each was, counted from 0; -1 for one that was added."""
+    """`lines` have no ends; `ends` has one for each, empty for a last line without. `runs` say which lines of the file
+    they are; of a long file with a few changes these are few. `file` are the lines of the file."""
 
     lines: list[str]
     ends: list[str]
-    origins: list[int]
+    runs: list[Run]
+    file: Sequence[str] = ()
     ending: str | None = "\n"
     """The file's one line end; `None` where they are mixed."""
 
@@ -35,61 +44,87 @@ class Draft:
             for number, line in enumerate(lines):
                 if line.endswith("\r") and ends[number]:
                     lines[number], ends[number] = line[:-1], "\r\n"
-        return cls(lines, ends, list(range(len(lines))), kinds.uniform if ends and ends[0] else "\n")
+        runs = [(0, 0, len(lines))] if lines else []
+        return cls(lines, ends, runs, lines, kinds.uniform if ends and ends[0] else "\n")
 
     @classmethod
     def new(cls, lines: Sequence[str]) -> Draft:
-        return cls(list(lines), ["\n"] * len(lines), [-1] * len(lines))
+        return cls(list(lines), ["\n"] * len(lines), [(0, _ADDED, len(lines))] if lines else [])
 
     @property
     def content(self) -> str:
+        if self.ending and self.ends.count(self.ending) >= len(self.ends) - 1:
+            return self.ending.join(self.lines) + "".join(self.ends[-1:])
         return "".join(map(str.__add__, self.lines, self.ends))
 
     def apply(self, places: Sequence[Placed]) -> None:
         """Put all sections in at their places, which are in order and do not overlap."""
-        made = Draft([], [], [], self.ending)
+        made = Draft([], [], [], ending=self.ending)
         at = 0
         for placed in places:
             made._take(self, at, placed.start)
             at = self._section(placed, made)
         made._take(self, at, len(self.lines))
-        ends = made.ends
-        for number in [number for number, end in enumerate(ends[:-1]) if not end]:
-            ends[number] = self.ending or "\n"
-            made.origins[number] = -1  # with an end it is another line
-        self.lines, self.ends, self.origins = made.lines, ends, made.origins
+        made._end_lines()
+        self.lines, self.ends, self.runs = made.lines, made.ends, made.runs
 
-    def changes(self, count: int) -> tuple[Block, ...]:
-        """What differs from the file's `count` lines: old lines [a, b) became new ones [c, d)."""
+    def known(self) -> Known:
+        """How this differs from the file."""
+        if self.ending == "\n":
+            return Known(self._changes(), self.file, self.lines)
+        return Known(self._changes())
+
+    def _changes(self) -> list[Block]:
         found: list[Block] = []
         old = new = 0
-        for at, origin in enumerate(self.origins):
-            if origin < 0:
+        for at, origin, size in self.runs:
+            if origin == _ADDED:
                 continue
             if origin > old or at > new:
                 found.append((old, origin, new, at))
-            old, new = origin + 1, at + 1
-        if old < count or new < len(self.lines):
-            found.append((old, count, new, len(self.lines)))
-        return tuple(found)
+            old, new = origin + size, at + size
+        if old < len(self.file) or new < len(self.lines):
+            found.append((old, len(self.file), new, len(self.lines)))
+        return found
 
     def shown_as(self, first: int, last: int) -> tuple[int, int]:
         """Which lines of the file, from 1, the lines [first, last) here were; an empty range where all were added."""
-        known = [origin + 1 for origin in self.origins[first:last] if origin >= 0]
-        return (known[0], known[-1]) if known else (1, 0)
+        known = [(origin, size) for origin, size in self._origins(first, last) if origin != _ADDED]
+        return (known[0][0] + 1, sum(known[-1])) if known else (1, 0)
+
+    def _origins(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The runs that the lines [first, last) are made of: the first one's number in the file, and how many."""
+        for place in range(max(0, bisect_right(self.runs, first, key=itemgetter(0)) - 1), len(self.runs)):
+            at, origin, size = self.runs[place]
+            if at >= last:
+                return
+            low, high = max(first, at), min(last, at + size)
+            if low < high:
+                yield (origin if origin == _ADDED else origin + low - at), high - low
 
     def _take(self, other: Draft, first: int, last: int) -> None:
+        for origin, size in other._origins(first, last):
+            self._note(origin, size)
         self.lines += other.lines[first:last]
         self.ends += other.ends[first:last]
-        self.origins += other.origins[first:last]
+
+    def _note(self, origin: int, size: int) -> None:
+        """So many lines of this origin come next: one run with those before them, where they follow on."""
+        if self.runs:
+            at, before, length = self.runs[-1]
+            if origin == (_ADDED if before == _ADDED else before + length):
+                self.runs[-1] = at, before, length + size
+                return
+        last = self.runs[-1] if self.runs else (0, 0, 0)
+        self.runs.append((last[0] + last[2], origin, size))
 
     def _section(self, placed: Placed, made: Draft) -> int:
         at = placed.start
         for sign, text in placed.section.body:
             if sign == "+":
+                made._note(_ADDED, 1)
                 made.lines.append(text)
                 made.ends.append(self.ending or self._near(at, placed.start))
-                made.origins.append(-1)
                 continue
             if sign == " ":
                 made._take(self, at, at + 1)
@@ -101,3 +136,14 @@ class Draft:
         near = [at - 1, at] if at > start else [at, at - 1]
         found = (self.ends[number] for number in near if 0 <= number < len(self.ends))
         return next(filter(None, found), "\n")
+
+    def _end_lines(self) -> None:
+        """A line that was the last one and is no more gets an end; with that it is another line."""
+        number = self.ends.index("") if "" in self.ends else len(self.ends)
+        while number < len(self.ends) - 1:
+            self.ends[number] = self.ending or "\n"
+            rest = [*self._origins(0, number), (_ADDED, 1), *self._origins(number + 1, len(self.lines))]
+            self.runs = []
+            for origin, size in rest:
+                self._note(origin, size)
+            number = self.ends.index("", number + 1) if "" in self.ends[number + 1 :] else len(self.ends)

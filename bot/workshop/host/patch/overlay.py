@@ -20,7 +20,7 @@ from bot.workshop.host.patch.locate import THRESHOLD, Lines, Missed, Placed, pla
 from bot.workshop.host.patch.missed import why
 from bot.workshop.host.paths import relative, resolve
 from bot.workshop.host.shown import require_lines_shown, require_shown
-from bot.workshop.host.text import Encoding, Text, count_lines, line_ends
+from bot.workshop.host.text import Encoding, Text
 
 
 @dataclass(slots=True)
@@ -194,9 +194,8 @@ class _Overlay:
                 self._notes.append(f"{file.before.name} is as it was.")
                 continue
             before = file.before or file.source
-            known = file.draft.changes(count_lines(before.lf)) if before else None
-            if before and line_ends(before.text.content).cr:
-                known = None  # a diff counts no lines there
+            # Where carriage returns alone end lines, a diff counts no lines.
+            known = file.draft.known() if before and file.draft.ending != "\r" else None
             changes.append(Change(file.path, file.before, after, source=file.source, known=known))
         return changes
 
