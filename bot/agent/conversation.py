@@ -38,7 +38,7 @@ from bot.contracts.journal import (
     Result,
     UserText,
 )
-from bot.contracts.messages import Finish, Message, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Finish, Image, Message, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelRequest
 from bot.contracts.outcome import StopReason
 
@@ -98,10 +98,10 @@ class Conversation:
             self._gauge.added(kept)
             self.session.journal.write(Recalled(kept.role, kept.parts))
 
-    def say(self, text: str, origin: Literal["task", "host", "added"]) -> None:
+    def say(self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()) -> None:
         """Put a user message into the history."""
-        self._gauge.added(self._history.add_user(text))
-        self.session.journal.write(UserText(self.turn, text, origin))
+        self._gauge.added(self._history.add_user(text, images))
+        self.session.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
     def may_not_ask(self) -> Stop | None:
         """What forbids a further request, if anything does."""
@@ -354,6 +354,7 @@ class Conversation:
             denied=executed is not None and executed.denied,
             duration=duration,
             metadata=executed.outcome.metadata if executed else {},
+            images=result.images,
         )
         self.session.journal.write(line)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, count, islice
 from typing import overload
 
-from bot.contracts.messages import Message, Part, Text, ToolCall, ToolResult
+from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
 
 class HistoryError(Exception):
@@ -32,9 +32,9 @@ class History:
         """The calls of the last message that wait for their results."""
         return self._open
 
-    def add_user(self, text: str) -> Message:
+    def add_user(self, text: str, images: Sequence[Image] = ()) -> Message:
         self._refuse_open("a user message")
-        message = Message("user", (Text(text),))
+        message = Message("user", (Text(text), *images))
         self._messages.append(message)
         return message
 

@@ -138,6 +138,8 @@ class _Reader:
             plain["parts"] = tuple(self._part(part) for part in plain["parts"])
         if isinstance(plain.get("files"), list):
             plain["files"] = [_with_bytes(file) for file in plain["files"]]
+        if isinstance(plain.get("images"), list):
+            plain["images"] = tuple(self._part(image) for image in plain["images"])
         return plain
 
     def _part(self, part: Any) -> Any:

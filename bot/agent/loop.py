@@ -7,29 +7,33 @@ file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.agent.conversation import MAX_HOST_TEXTS, SAID_NOTHING, Conversation
 from bot.agent.finish import Step, Stop, after
 from bot.agent.journal import JournalError
 from bot.agent.session import Hooks, LoopEnd, Session, TurnInfo
 from bot.contracts.journal import SessionEnded
+from bot.contracts.messages import Image
 from bot.contracts.outcome import StopReason
 
 __all__ = ["MAX_HOST_TEXTS", "SAID_NOTHING", "Hooks", "LoopEnd", "Session", "TurnInfo", "run"]
 
 
-def run(session: Session, first: str) -> LoopEnd:
-    """Hold the conversation that `first` opens, or goes on with, until the model is done or something stops it.
+def run(session: Session, first: str, images: Sequence[Image] = ()) -> LoopEnd:
+    """Hold the conversation that `first` opens, or goes on with, until the model is done or something stops it. The
+    model is shown `images` with it.
 
     Raises `Busy` where another conversation is being held under the same name in the same journal (S-029).
     """
     with session.journal.held():
-        return _hold(Conversation(session), first)
+        return _hold(Conversation(session), first, images)
 
 
-def _hold(talk: Conversation, first: str) -> LoopEnd:
+def _hold(talk: Conversation, first: str, images: Sequence[Image]) -> LoopEnd:
     session = talk.session
     try:
-        stop = _converse(talk, first)
+        stop = _converse(talk, first, images)
         usage, cost = talk.used
         session.journal.write(SessionEnded(stop.stop.value, stop.reason, talk.turn, usage, cost))
     except JournalError as error:
@@ -37,9 +41,9 @@ def _hold(talk: Conversation, first: str) -> LoopEnd:
     return LoopEnd(stop.stop, stop.reason, talk.turn, *talk.used, talk.final_text, talk.files)
 
 
-def _converse(talk: Conversation, first: str) -> Stop:
+def _converse(talk: Conversation, first: str, images: Sequence[Image]) -> Stop:
     talk.recall()
-    talk.say(first, "task")
+    talk.say(first, "task", images)
     while True:
         if stop := talk.may_not_ask() or talk.make_room():
             return stop

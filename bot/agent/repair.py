@@ -98,7 +98,7 @@ class _Builder:
                 self._stream = _Stream(record.turn)
             case UserText():
                 self._settle()
-                self._history.add_user(record.text)
+                self._history.add_user(record.text, record.images)
             case Recalled():
                 if record.role != "tool":
                     self._settle()
@@ -144,7 +144,7 @@ class _Builder:
         for call_id in (call.id, asked):
             if waiting := self._results.get(call_id):
                 line = waiting.pop(0)
-                return ToolResult(call.id, call.name, line.content, line.is_error)
+                return ToolResult(call.id, call.name, line.content, line.is_error, line.images)
         self._unanswered += 1
         died_in_it = call.id in self._started or asked in self._started
         content = DIED_IN_CALL if died_in_it else DIED_BEFORE_CALL

@@ -44,11 +44,12 @@ class Header(NamedTuple):
 
 class UserText(NamedTuple):
     """A user message put into the history: the task, what the host said when the model was done (`host`), or what
-    followed the results of a turn (`added`: a reminder, a skill's body)."""
+    followed the results of a turn (`added`: a reminder, a skill's body). `images` are the pictures with it."""
 
     turn: int
     text: str
     origin: Literal["task", "host", "added"] = "task"
+    images: tuple[Image, ...] = ()
 
 
 class Recalled(NamedTuple):
@@ -165,6 +166,7 @@ class Result(NamedTuple):
     denied: bool = False
     duration: float = 0.0
     metadata: Mapping[str, Any] = _NOTHING
+    images: tuple[Image, ...] = ()
 
 
 class FileVersion(NamedTuple):

@@ -163,10 +163,10 @@ def _play(
         masking=last_request_hands_over(recorded_profile(header).results),
         before=recalled(recorded),
     )  # fmt: skip
-    first = next((line.text for line in recorded.records(lines.UserText)), None)
+    first = next(recorded.records(lines.UserText), None)
     if first is None:
         raise UsageError("The recorded run ended before its first request: there is nothing to replay.")
-    converse(session, first)
+    converse(session, first.text, first.images)
 
 
 def _host_texts(recorded: JournalFile) -> Iterator[str]:

@@ -51,7 +51,7 @@ versions = st.builds(
 costs = st.floats(0, 1000, allow_nan=False)
 check_runs = st.builds(CheckRun, st.sampled_from(CheckState), st.none() | numbers, costs, texts, texts)
 FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
-    lines.UserText: (numbers, texts, st.sampled_from(["task", "host"])),
+    lines.UserText: (numbers, texts, st.sampled_from(["task", "host"]), st.lists(images, max_size=2).map(tuple)),
     lines.Recalled: (st.sampled_from(["user", "assistant", "tool"]), many_parts),
     lines.RequestSent: (numbers, numbers),
     lines.CallOpened: (numbers, numbers, texts, texts),
@@ -67,7 +67,7 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.Permitted: (texts, st.booleans(), texts, texts, texts, texts),
     lines.Result: (
         numbers, texts, texts, texts, st.booleans(), st.booleans(), st.booleans(), costs,
-        st.dictionaries(texts, plain, max_size=3),
+        st.dictionaries(texts, plain, max_size=3), st.lists(images, max_size=2).map(tuple),
     ),
     lines.FilesChanged: (numbers, st.lists(versions, max_size=3).map(tuple), texts, texts),
     lines.Checked: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),

@@ -22,7 +22,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.events import Event, Failed
 from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Finish, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelRequest
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome, ToolSpec
@@ -80,7 +80,7 @@ def eventful(folder: Path) -> Bench:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, JournalFile]:
     bench = eventful(tmp_path_factory.mktemp("eventful"))
-    bench.run()
+    bench.run("mend what the picture shows", (Image("image/png", b"\x89PNG\0bytes", "picture 1"),))
     return bench, bench.journal()
 
 

@@ -15,7 +15,7 @@ from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header
 from bot.contracts.limits import Limits
-from bot.contracts.messages import Message, ToolResult
+from bot.contracts.messages import Image, Message, ToolResult
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from tests.support.scripted import INFO, ScriptedProvider, Turn
@@ -69,7 +69,7 @@ class Bench:
         self.provider = self.model(self.script)
         self.path = self.folder / "journal.jsonl"
 
-    def run(self, first: str = "do it") -> LoopEnd:
+    def run(self, first: str = "do it", images: Sequence[Image] = ()) -> LoopEnd:
         specs = [spec("echo", {"text": {"type": "string"}}), *(spec(name) for name in self.tools)]
         with Journal(self.path, self.redact) as journal:
             self.open_journal = journal
@@ -88,7 +88,7 @@ class Bench:
                 compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
             )
-            return run(session, first)
+            return run(session, first, images)
 
     def journal(self) -> JournalFile:
         return read_journal(self.path)
