@@ -61,7 +61,8 @@ def compare(
 
     What is `known` need not be looked for, which takes most of the time.
     """
-    old_lines, new_lines = _lines(old, known and known.old), _lines(new, known and known.new)
+    old_lines = _lines(old, known.old if known else None)
+    new_lines = _lines(new, known.new if known else None)
     found = _blocks(old_lines, new_lines) if known is None else _narrowed(old_lines, new_lines, known.blocks)
     blocks = tuple(found)
     additions = sum(d - c for _, _, c, d in blocks)
