@@ -7,13 +7,16 @@ other process when it ends, and there is no process of bubblewrap's own whose en
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.contracts.errors import NoSandboxError
+from bot.sandbox import seccomp
 from bot.sandbox.confinement import Mounts
 from bot.sandbox.credentials import credentials_in
+from bot.sandbox.handed import Give
+from bot.sandbox.system import ROOTS, beneath, hidden
 
 _MIB = 1024 * 1024
 _SIZES = {
@@ -24,20 +27,6 @@ _SIZES = {
     "/root": 256 * _MIB,
 }
 """Folders in memory, and how many bytes each may take."""
-
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
-
-_SECRET_CONFIGURATION = (
-    "shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "security/opasswd", "ssl/private",
-    "pki/tls/private", "ssh", "docker", "containers/auth.json", "kubernetes", "rancher", "letsencrypt",
-    "wireguard", "ppp", "NetworkManager", "netplan", "cloud", "krb5.keytab", "apt/auth.conf",
-    "apt/auth.conf.d", "gitconfig", "npmrc", "pip.conf", "netrc", "environment", "machine-id",
-)  # fmt: skip
-"""Beneath /etc; as root, the kernel's own permissions would not keep these from us."""
-
-_RUNNER_FILES = (".credentials", ".runner")
-"""What marks the folder of a self-hosted runner, which must not be seen, under /opt."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
@@ -51,16 +40,32 @@ class Bubblewrap:
         return "bubblewrap " + ".".join(map(str, self.version))
 
     @property
+    def tier(self) -> str:
+        return "T1"
+
+    @property
     def confines(self) -> bool:
+        return True
+
+    @property
+    def moves(self) -> bool:
+        return True
+
+    @property
+    def gives_way_out(self) -> bool:
         return True
 
     def root(self, mounts: Mounts) -> str:
         return mounts.mount
 
-    def command(self, argv: Sequence[str], mounts: Mounts) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, give: Give) -> list[str]:
+        machine = seccomp.here()
+        if machine is None:
+            raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
         return [
             self.program,
             *self._isolation(),
+            *("--seccomp", give(seccomp.filter_for(machine, sockets=True))),
             *_system(),
             *self._scratch(),
             *_folders(mounts),
@@ -83,7 +88,7 @@ class Bubblewrap:
         # written here would run on the host. Bubblewrap covers them only where it finds the folder writable.
         yield from ("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev")
         home = os.path.expanduser("~")
-        extra = {home: 64 * _MIB} if _beneath(home, _SYSTEM) else {}
+        extra = {home: 64 * _MIB} if beneath(home, ROOTS) else {}
         for folder, size in ({"/dev/shm": 512 * _MIB} | _SIZES | extra).items():  # noqa: S108
             yield from self._tmpfs(folder, size)
         yield from ("--remount-ro", "/dev")
@@ -96,52 +101,22 @@ class Bubblewrap:
 
 def _system() -> Iterator[str]:
     """The system's programs and settings, read-only, less what only an administrator should read."""
-    for folder in _SYSTEM:
+    for folder in ROOTS:
         if os.path.islink(folder):
             yield from ("--symlink", os.readlink(folder), folder)
         elif os.path.isdir(folder):
             yield from ("--ro-bind", folder, folder)
-    for path in (*_secret_configuration(), *_runner_folders()):
+    for path in hidden():
         yield from _mask(path)
-
-
-def _secret_configuration() -> Iterator[str]:
-    named = {f"/etc/{name}" for name in _SECRET_CONFIGURATION}
-    yield from sorted(path for path in named if os.path.lexists(path) and not os.path.islink(path))
-    yield from _not_for_others("/etc", named)
-
-
-def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
-    """What in `folder`, at any depth, other users may not read; 3 ms for 1,200 entries."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_symlink() or entry.path in passed_over:
-                continue
-            is_folder = entry.is_dir(follow_symlinks=False)
-            wanted = stat.S_IROTH | (stat.S_IXOTH if is_folder else 0)
-            if entry.stat(follow_symlinks=False).st_mode & wanted != wanted:
-                yield entry.path
-            elif is_folder:
-                yield from _not_for_others(entry.path, passed_over)
-
-
-def _runner_folders() -> Iterator[str]:
-    try:
-        folders = [entry.path for entry in os.scandir("/opt") if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return  # no /opt here, so nothing of it is mounted
-    for folder in folders:
-        if any(os.path.lexists(os.path.join(folder, name)) for name in _RUNNER_FILES):
-            yield folder
 
 
 def _folders(mounts: Mounts) -> Iterator[str]:
     for path in _outermost((*mounts.read_only, *mounts.toolchains)):
-        if not _beneath(str(path), _SYSTEM):
+        if not beneath(str(path), ROOTS):
             yield from ("--ro-bind", str(path), str(path))
     # Never looked for in `read_only`: one of those was made by commands of the repository, links and all.
     for path in mounts.toolchains:
-        if not _beneath(str(path), _SYSTEM):
+        if not beneath(str(path), ROOTS):
             for secret in credentials_in(path):
                 yield from _mask(os.path.realpath(secret))
     beneath, over = _by_place(mounts)
@@ -157,8 +132,8 @@ def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
     beneath: list[str] = []
     over: list[str] = []
     for path, place in mounts.program:
-        if not (str(path) == place and _beneath(place, _SYSTEM)):
-            (beneath if _beneath(mounts.mount, (place,)) else over).extend(("--ro-bind", str(path), place))
+        if not (str(path) == place and beneath(place, ROOTS)):
+            (beneath if beneath(mounts.mount, (place,)) else over).extend(("--ro-bind", str(path), place))
     return beneath, over
 
 
@@ -166,10 +141,6 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
     """`paths` without those that lie beneath another one of them, in order, once each."""
     unique = dict.fromkeys(paths)
     return [path for path in unique if not any(other in path.parents for other in unique)]
-
-
-def _beneath(path: str, folders: Sequence[str]) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
 
 def _mask(path: str) -> tuple[str, ...]:

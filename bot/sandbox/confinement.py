@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bot.sandbox.handed import Give
+
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
@@ -30,7 +32,12 @@ class Confinement(Protocol):
 
     @property
     def name(self) -> str:
-        """For people and the outcome: "bubblewrap 0.8.0", "off"."""
+        """For people and the outcome: "bubblewrap 0.8.0", "Landlock ABI 7", "off"."""
+        ...
+
+    @property
+    def tier(self) -> str:
+        """T1: namespaces. T2: a list of what may be opened. Else "none"."""
         ...
 
     @property
@@ -38,10 +45,21 @@ class Confinement(Protocol):
         """Whether there is a wall: canaries must stay unreachable, and no process outlives the first one."""
         ...
 
+    @property
+    def moves(self) -> bool:
+        """Whether things can be seen elsewhere than they are: the tree at the repository's own path."""
+        ...
+
+    @property
+    def gives_way_out(self) -> bool:
+        """Whether the supervisor's proxy can be put inside, so that egress presets work."""
+        ...
+
     def root(self, mounts: Mounts) -> str:
         """Where the work tree is for those inside."""
         ...
 
-    def command(self, argv: Sequence[str], mounts: Mounts) -> list[str]:
-        """The command line that runs `argv` with nothing but `mounts` and the system within reach."""
+    def command(self, argv: Sequence[str], mounts: Mounts, give: Give) -> list[str]:
+        """The command line that runs `argv` with nothing but `mounts` and the system within reach. `give` hands
+        contents to whoever runs it. Raises `NoSandboxError` where this machine or these mounts cannot be."""
         ...

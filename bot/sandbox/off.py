@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.sandbox.confinement import Mounts
+from bot.sandbox.handed import Give
 
 
 class Off:
     """The tool host as an ordinary process: clean environment, no confinement."""
 
     name = "off"
+    tier = "none"
     confines = False
+    moves = False
+    gives_way_out = True  # all of the network is open anyway
 
     def root(self, mounts: Mounts) -> str:
         return str(mounts.tree)
 
-    def command(self, argv: Sequence[str], mounts: Mounts) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, give: Give) -> list[str]:
         return list(argv)

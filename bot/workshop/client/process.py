@@ -58,6 +58,14 @@ class HostProcess:
                 with contextlib.suppress(ProcessLookupError):
                     self._inside = os.pidfd_open(children[0])
 
+    @property
+    def inside(self) -> int:
+        """The number of the sandbox's first process. Raises `WorkshopError` when there is none."""
+        children = _children(self.process.pid)
+        if not children:
+            raise WorkshopError("The sandbox has no process inside it.")
+        return children[0]
+
     def last_words(self) -> str:
         """The last line on its standard error, for the sentence about a failed start."""
         os.set_blocking(self._errors, False)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
@@ -26,6 +26,10 @@ from bot.workshop.client.channel import Channel
 from bot.workshop.client.errors import WorkshopError
 from bot.workshop.client.frames import Answer, Facts, Question
 from bot.workshop.client.process import MARK, HostProcess
+
+if TYPE_CHECKING:
+    from bot.egress.proxy import Proxy
+    from bot.egress.way_out import WayOut
 
 __all__ = ["Answer", "Ask", "Facts", "Question", "ScanResult", "Workshop", "WorkshopError"]
 
@@ -56,9 +60,12 @@ class Workshop:
     """One running tool host. Calls and scans may come from different threads and are done in turn; `close`
     may come from any, at any time. After it, or a `WorkshopError` from any method, every process is dead."""
 
-    def __init__(self, process: HostProcess, channel: Channel, facts: Facts, ask: Ask, spill: Path) -> None:
+    def __init__(
+        self, process: HostProcess, channel: Channel, facts: Facts, ask: Ask, spill: Path, proxy: Proxy | None
+    ) -> None:
         """Use `Workshop.start`."""
         self.facts = facts
+        self.proxy = proxy
         self._process = process
         self._channel = channel
         self._ask = ask
@@ -86,6 +93,7 @@ class Workshop:
         skills: Path | None = None,
         history: Path | None = None,
         archive: Path | None = None,
+        way_out: WayOut | None = None,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
@@ -94,11 +102,16 @@ class Workshop:
         the tree is seen inside (its own path when left out). `environment` is where PATH, locale and the
         variables in `allowed` are taken from; nothing else of it gets in. `bring` are further folders to show
         read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`;
-        `archive` one in which we keep what the tools may read.
-        Raises `NoSandboxError` when there is no wall, `WorkshopError` when the host does not come up.
+        `archive` one in which we keep what the tools may read. `way_out` is what can be reached of the network, nothing
+        where it is left out. Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the host does not come up.
         """
         folders = _folders(folder, history)
-        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, archive)
+        if way_out is not None and not confinement.gives_way_out:
+            raise NoSandboxError(
+                f"The policy gives this run egress ({', '.join(way_out.presets)}), and the sandbox at hand "
+                f"({confinement.name}) can give none. {HOW_TO_FIX}"
+            )
+        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, archive, way_out)
         process = HostProcess(plan.argv, plan.own_environment, confined=confinement.confines)
         channel = Channel(*process.pipes)
         try:
@@ -110,6 +123,7 @@ class Workshop:
                 raise NoSandboxError(
                     f"The sandbox ({confinement.name}) does not hold: {'; '.join(facts.leaks)}. {HOW_TO_FIX}"
                 )
+            proxy = way_out.open(process.inside) if way_out and confinement.confines else None
         except WireError as error:
             words = process.last_words()
             _end(process, channel)
@@ -117,7 +131,7 @@ class Workshop:
         except BaseException:
             _end(process, channel)
             raise
-        return cls(process, channel, facts, ask, folders.spill)
+        return cls(process, channel, facts, ask, folders.spill, proxy)
 
     def call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = ""
@@ -254,6 +268,8 @@ class Workshop:
                 self._ended = why
                 self._channel.hang_up()
                 self._process.kill()
+                if self.proxy is not None:
+                    self.proxy.close()
         # Whoever waits for the host in another thread sees the end of the pipe and lets go of the turn.
         with self._turn:
             self._channel.close()
@@ -291,6 +307,7 @@ def _plan(
     bring: Sequence[Path],
     skills: Path | None,
     archive: Path | None,
+    way_out: WayOut | None,
 ) -> _Plan:
     tree, tmp = tree.resolve(strict=True), folders.tmp
     variables, tools = environment.build(source, tmp / "home", tmp, allowed)
@@ -298,6 +315,9 @@ def _plan(
     if not confinement.confines:
         own = {MARK: os.urandom(16).hex()}
         variables |= own
+    elif way_out is not None:
+        variables |= way_out.variables()
+        bring = (*bring, *way_out.files())
     program = layout.host_program()
     readable: list[str] = []
     if skills is not None:

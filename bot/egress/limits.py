@@ -1,0 +1,57 @@
+"""How much may go through the one way out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.contracts.network import Tunnel
+
+_MIB = 1024 * 1024
+_MOST_NOTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Bytes are of one tunnel, but `up_total`, which is of all; times are in seconds.
+
+    What goes up is small: package managers ask, and do not send. An upload is what it would be needed for.
+    """
+
+    up: int = 1 * _MIB
+    up_total: int = 32 * _MIB
+    down: int = 2048 * _MIB
+    request_time: float = 10.0
+    connect_time: float = 15.0
+    idle_time: float = 60.0
+    time: float = 900.0
+    parallel: int = 32
+    tunnels: int = 5000
+
+
+class Ledger:
+    """What all tunnels of one proxy came to."""
+
+    def __init__(self, caps: Caps) -> None:
+        self.caps = caps
+        self.open = 0
+        self.begun = 0
+        self.up = 0
+        self.noted: list[Tunnel] = []
+        self.left_out = 0
+
+    def refusal(self) -> str:
+        """Why no further tunnel may be opened, or nothing."""
+        if self.open > self.caps.parallel:
+            return f"more than {self.caps.parallel} tunnels at once"
+        if self.begun > self.caps.tunnels:
+            return f"more than {self.caps.tunnels} tunnels in one workshop"
+        if self.up >= self.caps.up_total:
+            return "the workshop has sent all that it may send"
+        return ""
+
+    def note(self, tunnel: Tunnel) -> None:
+        """Keep `tunnel` for the report; of more than 1,000 only the number."""
+        if len(self.noted) < _MOST_NOTED:
+            self.noted.append(tunnel)
+        else:
+            self.left_out += 1

@@ -1,0 +1,217 @@
+"""One tunnel: the request, the address, the proof of the host's name, and then bytes both ways, counted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+
+from bot.contracts.network import Tunnel
+from bot.egress.hello import RECORD_HEADER, HelloError, record_length, server_name
+from bot.egress.hosts import Target, authority
+from bot.egress.limits import Ledger
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses of a host, as text; raises `OSError` where it has none."""
+
+HEADER_LIMIT = 8 * 1024
+
+_CHUNK = 64 * 1024
+_LONGEST_SHOWN = 120
+
+
+class _Refused(Exception):
+    """The text says why. The client is answered `status`, or cut off where it is in TLS already (0)."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class _CutOff(Exception):
+    """An allowed tunnel came to a limit; the text says to which."""
+
+
+class Serving:
+    """What is known of one connection while it is open."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ledger: Ledger) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._ledger = ledger
+        self._caps = ledger.caps
+        self._host = ""
+        self._up = 0
+        self._down = 0
+
+    async def serve(self, targets: Collection[Target], resolve: Resolve) -> Tunnel:
+        """Serve the connection to its end; what came of it. Raises nothing but a cancel."""
+        began = time.monotonic()
+        allowed, why = False, ""
+        try:
+            sink = None
+            try:
+                async with asyncio.timeout(self._caps.time):
+                    target = await self._asked(targets)
+                    addresses = await self._addresses(target, resolve)
+                    source, sink = await self._connect(target, addresses)
+                    self._writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                    await self._writer.drain()
+                    sink.write(await self._hello(target))
+                    allowed = True
+                    await self._move_both(source, sink)
+            finally:
+                if sink is not None:
+                    await hang_up(sink)
+        except _Refused as refused:
+            why = str(refused)
+            await _answer(self._writer, refused.status, why)
+        except _CutOff as cut:
+            why = str(cut)
+        except TimeoutError:
+            why = f"open for longer than {self._caps.time:g} seconds"
+        except (OSError, EOFError):
+            why = "" if allowed else "the connection broke"
+        return Tunnel(self._host, allowed, why, self._up, self._down, round(time.monotonic() - began, 3))
+
+    async def _asked(self, targets: Collection[Target]) -> Target:
+        """The target that the client asks for, where it is allowed."""
+        try:
+            async with asyncio.timeout(self._caps.request_time):
+                head = await self._reader.readuntil(b"\r\n\r\n")
+        except (TimeoutError, asyncio.LimitOverrunError) as error:
+            raise _Refused(400, "no whole request") from error
+        method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
+        where, _, version = rest.partition(" ")
+        self._host = _shown(where)
+        if method != "CONNECT" or version not in ("HTTP/1.1", "HTTP/1.0"):
+            raise _Refused(405, "only tunnels (CONNECT) are opened, so only https works")
+        asked = authority(where)
+        if asked is None:
+            raise _Refused(400, "not the name of a host with a port")
+        self._host = asked[0] if asked[1] == 443 else f"{asked[0]}:{asked[1]}"
+        if refusal := self._ledger.refusal():
+            raise _Refused(403, refusal)
+        for target in targets:
+            if (target.host, target.port) == asked:
+                return target
+        raise _Refused(403, "not on the list of allowed hosts")
+
+    async def _addresses(self, target: Target, resolve: Resolve) -> Sequence[str]:
+        try:
+            async with asyncio.timeout(self._caps.connect_time):
+                found = await resolve(target.host, target.port)
+        except (TimeoutError, OSError) as error:
+            raise _Refused(502, "its name has no address") from error
+        allowed = [address for address in found if target.private or _is_public(address)]
+        if not allowed:
+            raise _Refused(403, "its name leads to an address that is not public")
+        return allowed
+
+    async def _connect(
+        self, target: Target, addresses: Sequence[str]
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        for address in addresses:
+            with contextlib.suppress(TimeoutError, OSError):  # the next address may answer
+                async with asyncio.timeout(self._caps.connect_time):
+                    return await asyncio.open_connection(address, target.port, limit=_CHUNK)
+        raise _Refused(502, "none of its addresses answers")
+
+    async def _hello(self, target: Target) -> bytes:
+        """The client's first record, once it is known that it names `target`."""
+        try:
+            async with asyncio.timeout(self._caps.request_time):
+                header = await self._reader.readexactly(RECORD_HEADER)
+                record = await self._reader.readexactly(record_length(header))
+            name = server_name(record)
+        except (TimeoutError, asyncio.IncompleteReadError) as error:
+            raise _Refused(0, "what came through the tunnel is no whole client hello") from error
+        except HelloError as error:
+            raise _Refused(0, f"what came through the tunnel is {error}") from error
+        if name != target.host:
+            raise _Refused(0, f"the session in the tunnel is with {_shown(name)}")
+        self._count_up(len(header) + len(record))
+        return header + record
+
+    async def _move_both(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Until the server is done, or either way comes to a limit."""
+        up = asyncio.create_task(self._move(self._reader, sink, self._count_up))
+        down = asyncio.create_task(self._move(source, self._writer, self._count_down))
+        try:
+            done, _ = await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
+            if up in done:
+                await up  # raises what ended it
+            await down
+        finally:
+            up.cancel()
+            down.cancel()
+            await asyncio.gather(up, down, return_exceptions=True)
+
+    async def _move(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, count: Callable[[int], None]
+    ) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._caps.idle_time):
+                    data = await source.read(_CHUNK)
+            except TimeoutError:
+                break  # kept open for later, as clients do: they open another one
+            if not data:
+                break
+            count(len(data))
+            sink.write(data)
+            await sink.drain()
+        if sink.can_write_eof():
+            sink.write_eof()
+
+    def _count_up(self, count: int) -> None:
+        self._up += count
+        self._ledger.up += count
+        if self._up > self._caps.up or self._ledger.up > self._caps.up_total:
+            raise _CutOff("cut off: it sent more than a package manager has to send")
+
+    def _count_down(self, count: int) -> None:
+        self._down += count
+        if self._down > self._caps.down:
+            raise _CutOff(f"cut off: more than {self._caps.down} bytes came")
+
+
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, whatever state it is in."""
+    writer.close()
+    with contextlib.suppress(OSError):  # broken already
+        await writer.wait_closed()
+
+
+async def _answer(writer: asyncio.StreamWriter, status: int, why: str) -> None:
+    if not status:
+        return
+    text = f"Refused by the sandbox: {why}.\n".encode()
+    head = f"HTTP/1.1 {status} Refused\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n"
+    with contextlib.suppress(OSError):  # it is gone
+        writer.write(f"{head}Connection: close\r\n\r\n".encode() + text)
+        await writer.drain()
+
+
+def _is_public(address: str) -> bool:
+    """Whether `address` is one of the open internet: no metadata service, no neighbour, not this machine."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False  # with a scope, such as `fe80::1%eth0`
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        if (inner is not None and not inner.is_global) or found in _TRANSLATED:
+            return False
+    return found.is_global and not found.is_multicast
+
+
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+"""IPv4 addresses behind a translator: the last four bytes may be anything, private ones too."""
+
+
+def _shown(text: str) -> str:
+    """Hostile text for a note: printable ASCII, and short."""
+    return "".join(character if " " <= character <= "~" else "?" for character in text[:_LONGEST_SHOWN])

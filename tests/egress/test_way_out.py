@@ -1,0 +1,149 @@
+"""The way out from inside a real workshop: what is allowed works, and nothing else is there at all."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import ssl
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pip
+import pytest
+
+from bot.contracts.errors import NoSandboxError
+from bot.egress.hosts import Target
+from bot.egress.presets import Mirror
+from bot.egress.way_out import WayOut
+from bot.sandbox.choose import choose
+from bot.workshop.client.workshop import Workshop
+from tests.support.tls import make_authority, tls_server
+from tests.support.workshops import Bench, bash, eventually, make_tree
+
+pytestmark = pytest.mark.bubblewrap
+
+HOST = "packages.test"
+PIP = Path(pip.__file__).parent
+PYTHON = os.path.realpath(sys.executable)
+
+
+def a_wheel() -> bytes:
+    """The package `tidyhello` 1.0."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as wheel:
+        wheel.writestr("tidyhello.py", "GREETING = 'hello from the registry'\n")
+        wheel.writestr(
+            "tidyhello-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tidyhello\nVersion: 1.0\n"
+        )
+        wheel.writestr(
+            "tidyhello-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(
+            "tidyhello-1.0.dist-info/RECORD",
+            "tidyhello.py,,\ntidyhello-1.0.dist-info/METADATA,,\ntidyhello-1.0.dist-info/WHEEL,,\n"
+            "tidyhello-1.0.dist-info/RECORD,,\n",
+        )
+    return data.getvalue()
+
+
+def registry(connection: ssl.SSLSocket) -> None:
+    """A package index of one package."""
+    wheel = a_wheel()
+    name = "tidyhello-1.0-py3-none-any.whl"
+    link = f'<a href="/files/{name}#sha256={hashlib.sha256(wheel).hexdigest()}">{name}</a>'.encode()
+    asked = b""
+    while data := connection.recv(65536):
+        asked += data
+        while b"\r\n\r\n" in asked:
+            head, _, asked = asked.partition(b"\r\n\r\n")
+            path = head.split(b" ")[1]
+            kind, body = ("text/html", link) if path == b"/simple/tidyhello/" else ("application/zip", wheel)
+            answer = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+            connection.sendall(answer.encode() + body)
+
+
+@pytest.fixture(scope="module")
+def way_out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WayOut]:
+    folder = tmp_path_factory.mktemp("tls")
+    authority, server = make_authority(folder, [HOST])
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ("127.0.0.1",)
+
+    with tls_server(server, registry) as port:
+        mirror = Mirror("python", Target(HOST, port, private=True), f"https://{HOST}:{port}/simple")
+        yield WayOut(("python",), (mirror,), authority, resolve)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def inside(bench: Bench, way_out: WayOut) -> Workshop:
+    return bench.start(choose("strict"), way_out=way_out, bring=[PIP])
+
+
+def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: Workshop) -> None:
+    assert inside.facts.leaks == ()
+    installed = bash(inside, f"{PYTHON} {PIP} install --no-cache-dir --target there tidyhello 2>&1")
+    assert installed.metadata["exit_code"] == 0, installed.content
+    said = bash(inside, "PYTHONPATH=there python3 -c 'import tidyhello; print(tidyhello.GREETING)'").content
+    assert "hello from the registry" in said
+    for command in (
+        "curl -sS --max-time 5 https://evil.test/",
+        "curl -sS --max-time 5 --noproxy '*' https://packages.test/",
+        "curl -sS --max-time 5 --noproxy '*' https://1.1.1.1/",
+        "curl -sS --max-time 5 -x http://127.0.0.1:3128 http://packages.test/ -f",
+        "getent hosts packages.test",
+        "exec 3<>/dev/tcp/1.1.1.1/53",
+        "exec 3<>/dev/udp/1.1.1.1/53 && echo x >&3",
+    ):
+        assert bash(inside, command, timeout=20).metadata["exit_code"] != 0, command
+    proxy = inside.proxy
+    assert proxy is not None
+    assert eventually(lambda: any(tunnel.host == "evil.test" for tunnel in proxy.tunnels), 30)
+    inside.close()
+    verdicts = {(tunnel.host.partition(":")[0], tunnel.allowed) for tunnel in proxy.tunnels}
+    assert {(HOST, True), ("evil.test", False)} <= verdicts
+
+
+def test_without_a_way_out_there_is_no_proxy(bench: Bench) -> None:
+    inside = bench.start(choose("strict"))
+    assert inside.proxy is None
+    assert bash(inside, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] != 0
+    assert "proxy" not in bash(inside, "env").content.lower()
+
+
+def test_two_workshops_have_a_proxy_each(bench: Bench, way_out: WayOut) -> None:
+    """The port is one of each workshop's own network: no command of the other can take it."""
+    first, second = (bench.start(choose("strict"), way_out=way_out) for _ in range(2))
+    for workshop in (first, second):
+        assert bash(workshop, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] == 0
+    first.close()
+    assert bash(second, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] == 0
+
+
+def test_when_the_proxy_is_gone_commands_fail_and_nothing_opens(inside: Workshop) -> None:
+    assert inside.proxy is not None
+    inside.proxy.close()
+    assert bash(inside, "curl -sS --max-time 5 https://packages.test/", timeout=20).metadata["exit_code"] != 0
+
+
+def test_egress_that_the_sandbox_cannot_give_is_an_error(bench: Bench, way_out: WayOut) -> None:
+    class NoNetwork:
+        """The real back end, but for what it says of itself."""
+
+        name = "landlock"
+        confines = True
+        gives_way_out = False
+
+    with pytest.raises(NoSandboxError, match=r"gives this run egress \(python\).*\(landlock\) can give none"):
+        bench.start(NoNetwork(), way_out=replace(way_out, mirrors=()))  # type: ignore[arg-type]
