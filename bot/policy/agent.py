@@ -1,64 +1,100 @@
-"""The policy file's key `agent`: how the model is worked with."""
+"""The policy file's keys about the model and its surroundings: `agent`, `model`, `options`, `identity`, `detector`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-import yaml
+from bot.policy.kinds import Kind, line, list_of, truth
+from bot.policy.schema import AgentPolicy, DetectorPolicy, Identity, OptionsPolicy, StopHookPolicy
+from bot.policy.table import Key, Table
 
-from bot.policy import nodes
-from bot.policy.nodes import Problems
-from bot.policy.schema import AgentPolicy, StopHookPolicy
+_MOST_INSTRUCTIONS = 10
+_MOST_MODELS = 50
+_FILE_NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,100}")
+# Everything beyond ASCII is left to the loader: \w is another thing in every language.
+_FILE_NAME_SCHEMA = r"(?!\.\.?$)[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
+_MODEL = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
+# As a model's name, with stars; nothing else of it is special to the matcher.
+_MODELS = re.compile(r"[A-Za-z0-9._*-]+/[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,199}")
+_EMAIL = re.compile(r"[^\s<>@\"]+@[^\s<>@\"]+")
+_NAME = re.compile(r"[^<>]*")
+_RULES_FILE = re.compile(r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml")
 
-AGENT_KEYS = ("stop_hook", "instructions")
-STOP_HOOK_KEYS = ("todos", "checks")
-MOST_INSTRUCTIONS = 10
-_FILE_NAME = re.compile(r"[\w.-]{1,100}")
+MODEL = line(_MODEL, "expected provider/name, as in anthropic/claude-sonnet-4-5", words="provider/name")
 
-
-def read_agent(node: yaml.Node, problems: Problems) -> AgentPolicy:
-    found = nodes.entries(node, AGENT_KEYS, problems)
-    default = AgentPolicy()
-    return AgentPolicy(
-        stop_hook=_read_stop_hook(found["stop_hook"], problems)
-        if "stop_hook" in found
-        else default.stop_hook,
-        instructions=(
-            _read_instructions(found["instructions"], problems)
-            if "instructions" in found
-            else default.instructions
+STOP_HOOK = Table(
+    (
+        Key("todos", truth(), "Tell the model of open items of its list when it says that it is done."),
+        Key("checks", truth(), "Tell it of checks that fail with its change."),
+    )
+)
+AGENT = Table(
+    (
+        Key("stop_hook", STOP_HOOK.over(StopHookPolicy()), "What the model is told when it is done, at most twice."),
+        Key(
+            "instructions",
+            list_of(
+                line(
+                    _FILE_NAME,
+                    "expected the name of a file, without a folder, as in AGENTS.md",
+                    schema=_FILE_NAME_SCHEMA,
+                    words="file names",
+                ),
+                most=_MOST_INSTRUCTIONS,
+                over=f"at most {_MOST_INSTRUCTIONS} names are looked for",
+                once=True,
+            ),
+            "Files of instructions, read from the base: the first that is there in a folder, the nearest first.",
         ),
     )
-
-
-def _read_stop_hook(node: yaml.Node, problems: Problems) -> StopHookPolicy:
-    found = nodes.entries(node, STOP_HOOK_KEYS, problems)
-    default = StopHookPolicy()
-    return StopHookPolicy(
-        todos=_truth(found, "todos", default.todos, problems),
-        checks=_truth(found, "checks", default.checks, problems),
+)  # fmt: skip
+OPTIONS = Table(
+    (
+        Key(
+            "models",
+            list_of(
+                line(
+                    _MODELS,
+                    "expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*",
+                    words="provider/name, with `*`",
+                ),
+                most=_MOST_MODELS,
+                over=f"at most {_MOST_MODELS} models are listed; `*` stands for any part of a name",
+                once=True,
+            ),
+            "What --model may ask for; any that the job's keys reach where not said.",
+        ),
     )
+)
+IDENTITY = Table(
+    (
+        Key("name", line(_NAME, "git allows no < or > in a name"), "The author's name."),
+        Key(
+            "email",
+            line(
+                _EMAIL,
+                "expected an address as in bot@example.org",
+                schema=r'[^\u0000-\u0020<>@"]+@[^\u0000-\u0020<>@"]+',
+            ),
+            "The author's address.",
+        ),
+    )
+)  # fmt: skip
+DETECTOR = Table(
+    (
+        Key(
+            "rules",
+            line(
+                _RULES_FILE,
+                "expected a .toml file of the repository, relative to its root",
+                words="path of a .toml file",
+            ),
+            "Rules in gitleaks' TOML, beside the built-in patterns; a file of this repository.",
+        ),
+    )
+)
 
-
-def _read_instructions(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
-    """Names of files, looked for from the root down to the folder that the request names."""
-    names: list[str] = []
-    for item in nodes.items(node, problems):
-        name = nodes.line(item, problems)
-        if name is None:
-            continue
-        if not _FILE_NAME.fullmatch(name) or name in (".", ".."):
-            problems.add(item, "expected the name of a file, without a folder, as in AGENTS.md")
-        elif name in names:
-            problems.add(item, f"`{name}` is listed twice")
-        elif len(names) == MOST_INSTRUCTIONS:
-            problems.add(item, f"at most {MOST_INSTRUCTIONS} names are looked for")
-        else:
-            names.append(name)
-    return tuple(names)
-
-
-def _truth(found: Mapping[str, yaml.Node], key: str, otherwise: bool, problems: Problems) -> bool:
-    value = nodes.truth(found[key], problems) if key in found else None
-    return otherwise if value is None else value
+AGENT_KIND: Kind[AgentPolicy] = AGENT.over(AgentPolicy())
+OPTIONS_KIND: Kind[OptionsPolicy] = OPTIONS.over(OptionsPolicy())
+IDENTITY_KIND: Kind[Identity] = IDENTITY.over(Identity())
+DETECTOR_KIND: Kind[DetectorPolicy] = DETECTOR.over(DetectorPolicy())

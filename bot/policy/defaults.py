@@ -18,22 +18,35 @@ SETUP_TIMEOUT = 900.0
 
 
 def default_tiers() -> Mapping[Tier, TierPolicy]:
-    """USD, turns and minutes are a run's. A person at their own terminal gets what a maintainer gets.
+    """All but the runs a day are a run's. A person at their own terminal gets what a maintainer gets.
 
     An outsider's limits say something only where a policy gives them a verb that starts a model: without any, they
     could ask and get nothing.
     """
-    maintainer = TierPolicy(ALL_VERBS, usd=5, turns=80, minutes=30, runs_a_day=50)
+    maintainer = _tier(ALL_VERBS, 5, 80, 30, 50, commands=500, output=256)
     return MappingProxyType(
         {
             Tier.MAINTAINER: maintainer,
-            Tier.CONTRIBUTOR: TierPolicy(READING_VERBS, usd=1, turns=30, minutes=10, runs_a_day=10),
-            Tier.OUTSIDER: TierPolicy(OUTSIDER_VERBS, usd=0.5, turns=20, minutes=10, runs_a_day=3),
-            Tier.BOT: TierPolicy(READING_VERBS, usd=1, turns=30, minutes=10, runs_a_day=10),
-            Tier.SCHEDULE: TierPolicy(ALL_VERBS, usd=2, turns=60, minutes=30, runs_a_day=20),
+            Tier.CONTRIBUTOR: _tier(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
+            Tier.OUTSIDER: _tier(OUTSIDER_VERBS, 0.5, 20, 10, 3, commands=100, output=64),
+            Tier.BOT: _tier(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
+            Tier.SCHEDULE: _tier(ALL_VERBS, 2, 60, 30, 20, commands=300, output=256),
             Tier.LOCAL: maintainer,
         }
     )
+
+
+def _tier(
+    verbs: frozenset[Verb],
+    usd: float,
+    turns: int,
+    minutes: float,
+    runs_a_day: int,
+    *,
+    commands: int,
+    output: float,
+) -> TierPolicy:
+    return TierPolicy(verbs, usd, turns, minutes, runs_a_day, commands=commands, output=output)
 
 
 def default_policy() -> Policy:

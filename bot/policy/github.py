@@ -1,27 +1,26 @@
-"""The policy file's sections about what is done on GitHub: pull requests, reviews, triggers, maintenance."""
+"""The policy file's keys about what is done on GitHub: pull requests, reviews, triggers, maintenance, writes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 import yaml
 
 from bot.contracts.request import Verb
 from bot.policy import nodes
+from bot.policy.kinds import Kind, choice, line, list_of, literal, mapping_of, truth, whole
 from bot.policy.nodes import Problems
 from bot.policy.schema import MaintenancePolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy, WritesPolicy
+from bot.policy.table import Key, Table
 from bot.policy.writes import HIGHEST, VERBS, is_ours
 
-PULL_REQUEST_KEYS = ("keyword", "draft", "sign_off", "signed")
-REVIEW_KEYS = ("on", "drafts", "max_findings", "request_changes")
-REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
-TRIGGER_KEYS = ("labels", "assignee", "failed_runs")
-FORK_WAYS = ("suggestions", "pull_request", "push")
-MAINTENANCE_KEYS = ("open_pulls", "back_off_days")
+Forks = Literal["suggestions", "pull_request", "push"]
 
+_REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
 # What reads only, and so may be given to somebody who is nobody in particular.
 _READING = (Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN)
 # What a label can ask for: everything else needs words, or a run to speak of.
@@ -30,144 +29,140 @@ _MOST_WORKFLOWS = 10
 _WORKFLOW = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}\.ya?ml")
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
 
-Value = TypeVar("Value")
+
+def _verbs(known: tuple[Verb, ...] | Mapping[Verb, object]) -> Kind[frozenset[Verb]]:
+    return list_of(choice([verb.value for verb in known])).into(lambda names: frozenset(map(Verb, names)))
 
 
-def read_flag(node: yaml.Node, problems: Problems) -> bool:
-    return nodes.truth(node, problems) or False
+FORKS: Kind[Forks] = choice(("suggestions", "pull_request", "push")).into(lambda way: cast(Forks, way))
+"""What a result on a fork's head becomes, where it can be that."""
+
+THREAD_AUTHOR = _verbs(_READING)
+
+DISPATCH: Kind[tuple[str, ...]] = list_of(
+    line(_WORKFLOW, "expected the name of a file in .github/workflows, as in ci.yml", words="file names"),
+    most=_MOST_WORKFLOWS,
+    over=f"at most {_MOST_WORKFLOWS} workflows are started",
+    once=True,
+)
+
+# Whether it is a draft where the request does not say, and whether it is one whatever the request says.
+_DRAFT: Key[tuple[bool, bool]] = Key(
+    "draft",
+    literal("always", (True, True), truth("true, false or always").into(lambda draft: (draft, False))),
+    "Whether it is a draft where nobody asks; always: whatever is asked for.",
+)
+PULL_REQUEST = Table(
+    (
+        Key("keyword", choice(("Fixes", "Refs")), "How the pull request speaks of its issue."),
+        _DRAFT,
+        Key("sign_off", truth(), "Add Signed-off-by to commit messages."),
+        Key("signed", truth(), "Make the commit by GitHub's API, which signs it, in place of a push."),
+    )
+)
 
 
-def read_forks(node: yaml.Node, problems: Problems) -> Literal["suggestions", "pull_request", "push"]:
-    """What a result on a fork's head becomes, where it can be that."""
-    way = nodes.choice(node, FORK_WAYS, problems)
-    return cast(Literal["suggestions", "pull_request", "push"], way or FORK_WAYS[0])
-
-
-def read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy:
-    found = nodes.entries(node, PULL_REQUEST_KEYS, problems)
+def _read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy:
+    found = PULL_REQUEST.read(node, problems)
     default = PullRequestPolicy()
-    keyword = nodes.choice(found["keyword"], ("Fixes", "Refs"), problems) if "keyword" in found else None
-    draft, always = _read_draft(found["draft"], problems) if "draft" in found else (default.draft, False)
-    return PullRequestPolicy(
-        keyword=cast(Literal["Fixes", "Refs"], keyword or default.keyword),
-        draft=draft,
-        always_draft=always,
-        sign_off=_truth(found, "sign_off", default.sign_off, problems),
-        signed=_truth(found, "signed", default.signed, problems),
+    draft, always = found.get(_DRAFT, (default.draft, default.always_draft))
+    return replace(
+        PULL_REQUEST.onto(default, found, leaving=(_DRAFT.name,)), draft=draft, always_draft=always
     )
 
 
-def _read_draft(node: yaml.Node, problems: Problems) -> tuple[bool, bool]:
-    """Whether it is a draft where the request does not say, and whether it is one whatever the request says."""
-    if isinstance(node, yaml.ScalarNode) and node.value == "always":
-        return True, True
-    return nodes.truth(node, problems, "true, false or always") or False, False
+PULL_REQUEST_KIND: Kind[PullRequestPolicy] = Kind(
+    _read_pull_request, PULL_REQUEST.schema(PullRequestPolicy()), "mapping"
+)
 
-
-def read_review(node: yaml.Node, problems: Problems) -> ReviewPolicy:
-    found = nodes.entries(node, REVIEW_KEYS, problems)
-    default = ReviewPolicy()
-    on = default.on
-    if "on" in found:
-        read = (nodes.choice(item, REVIEW_ACTIONS, problems) for item in nodes.items(found["on"], problems))
-        on = frozenset(action for action in read if action is not None)
-    return ReviewPolicy(
-        on=on,
-        drafts=_truth(found, "drafts", default.drafts, problems),
-        max_findings=_whole(found, "max_findings", default.max_findings, 1, 100, problems),
-        request_changes=_truth(found, "request_changes", default.request_changes, problems),
+REVIEW = Table(
+    (
+        Key(
+            "on",
+            list_of(choice(_REVIEW_ACTIONS)).into(frozenset),
+            "What of a pull request starts a review that nobody asked for; [] for nothing.",
+        ),
+        Key("drafts", truth(), "Review drafts too, before they are ready."),
+        Key("max_findings", whole(1, 100), "Findings of one review at most."),
+        Key("request_changes", truth(), "Let a review with serious findings request changes."),
     )
+)
 
-
-def read_triggers(node: yaml.Node, problems: Problems) -> TriggersPolicy:
-    found = nodes.entries(node, TRIGGER_KEYS, problems)
-    labels = _read_labels(found["labels"], problems) if "labels" in found else {}
-    assignee = (nodes.line(found["assignee"], problems) or "") if "assignee" in found else ""
-    if assignee and not _LOGIN.fullmatch(assignee):
-        problems.add(found["assignee"], "expected the login of an account, without @")
-    failed_runs = _truth(found, "failed_runs", False, problems)
-    return TriggersPolicy(MappingProxyType(labels), assignee, failed_runs)
-
-
-def _read_labels(node: yaml.Node, problems: Problems) -> Mapping[str, Verb]:
-    """A mapping of a label's name to a verb. GitHub tells labels apart without regard to case."""
-    labels: dict[str, Verb] = {}
-    for key, value in nodes.pairs(node, problems):
-        name, verb = (
-            nodes.line(key, problems),
-            nodes.choice(value, [verb.value for verb in _BY_LABEL], problems),
-        )
-        if name is None or verb is None:
-            continue
-        if name.lower() in labels:
-            problems.add(key, f"`{name[:40]}` is given twice")
-        labels[name.lower()] = Verb(verb)
-    return labels
-
-
-def read_maintenance(node: yaml.Node, problems: Problems) -> MaintenancePolicy:
-    found = nodes.entries(node, MAINTENANCE_KEYS, problems)
-    default = MaintenancePolicy()
-    return MaintenancePolicy(
-        open_pulls=_whole(found, "open_pulls", default.open_pulls, 0, 100, problems),
-        back_off_days=_whole(found, "back_off_days", default.back_off_days, 1, 365, problems),
+TRIGGERS = Table(
+    (
+        Key(
+            "labels",
+            mapping_of(
+                line(words="label"),
+                choice([verb.value for verb in _BY_LABEL]).into(Verb),
+                # GitHub tells labels apart without regard to case.
+                fold=str.lower,
+                words="mapping of label to verb",
+            ),
+            "What setting a label asks for.",
+        ),
+        Key(
+            "assignee",
+            line(_LOGIN, "expected the login of an account, without @", words="login"),
+            "Assigning this account asks for a fix.",
+        ),
+        Key("failed_runs", truth(), "A failed run on a pull request asks for a fix, at most twice a head."),
     )
+)
+
+MAINTENANCE = Table(
+    (
+        Key("open_pulls", whole(0, 100), "Pull requests of tasks that may be open at once."),
+        Key(
+            "back_off_days",
+            whole(1, 365),
+            "Days before a task whose pull request was closed is tried again; doubles each time.",
+        ),
+    )
+)
+
+_COUNTED = {
+    "comment": "Comments of one run at most, by itself.",
+    "reply": "Answers to review comments of one run at most.",
+    "label": "Labels that one run may set and take off at most.",
+    "close": "Issues that one run may close at most.",
+    "close_pulls": "Pull requests that one run may close at most.",
+    "edit": "Issues that one run may edit at most.",
+}
 
 
-def read_writes(node: yaml.Node, problems: Problems) -> WritesPolicy:
+def _read_label(node: yaml.Node, problems: Problems) -> str | None:
+    label = nodes.line(node, problems)
+    if label is None or not is_ours(label):
+        return label
+    problems.add(node, f"`{label[:40]}` starts this bot, so a run may not set it")
+    return None
+
+
+WRITES = Table(
+    (
+        *(Key(name, whole(0, most), _COUNTED[name]) for name, most in HIGHEST.each()),
+        Key("verbs", _verbs(VERBS), "What may write without a task, in the thread that was asked in."),
+        Key(
+            "labels",
+            list_of(Kind(_read_label, line().schema, "labels")),
+            "Labels that they may set and take off.",
+        ),
+    )
+)
+
+
+def _read_writes(node: yaml.Node, problems: Problems) -> WritesPolicy:
     """Numbers stand in for the tier's own, within the highest; `verbs` and `labels` are for runs without a task."""
-    highest = dict(HIGHEST.each())
-    found = nodes.entries(node, (*highest, "verbs", "labels"), problems)
-    caps = {
-        name: most
-        for name in highest
-        if name in found and (most := nodes.whole(found[name], problems, 0, highest[name])) is not None
-    }
-    verbs = nodes.items(found["verbs"], problems) if "verbs" in found else []
-    read = (nodes.choice(item, [verb.value for verb in VERBS], problems) for item in verbs)
-    labels = nodes.items(found["labels"], problems) if "labels" in found else []
-    named = [(item, label) for item in labels if (label := nodes.line(item, problems))]
-    for item, label in named:
-        if is_ours(label):
-            problems.add(item, f"`{label[:40]}` starts this bot, so a run may not set it")
-    return WritesPolicy(
-        MappingProxyType(caps),
-        frozenset(Verb(verb) for verb in read if verb is not None),
-        tuple(dict.fromkeys(label for _, label in named)),
-    )
+    found = WRITES.read(node, problems)
+    labels: tuple[str, ...] = found.values.get("labels") or ()
+    caps = {name: most for name, _ in HIGHEST.each() if (most := found.values.get(name)) is not None}
+    verbs: frozenset[Verb] = found.values.get("verbs") or frozenset()
+    return WritesPolicy(MappingProxyType(caps), verbs, tuple(dict.fromkeys(labels)))
 
 
-def read_dispatch(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
-    """Names of workflow files, as they are in `.github/workflows`."""
-    workflows: list[str] = []
-    for item in nodes.items(node, problems):
-        name = nodes.line(item, problems)
-        if name is None:
-            continue
-        if not _WORKFLOW.fullmatch(name):
-            problems.add(item, "expected the name of a file in .github/workflows, as in ci.yml")
-        elif name in workflows:
-            problems.add(item, f"`{name}` is listed twice")
-        elif len(workflows) == _MOST_WORKFLOWS:
-            problems.add(item, f"at most {_MOST_WORKFLOWS} workflows are started")
-        else:
-            workflows.append(name)
-    return tuple(workflows)
-
-
-def read_thread_author(node: yaml.Node, problems: Problems) -> frozenset[Verb]:
-    known = [verb.value for verb in _READING]
-    read = (nodes.choice(item, known, problems) for item in nodes.items(node, problems))
-    return frozenset(Verb(verb) for verb in read if verb is not None)
-
-
-def _truth(found: Mapping[str, yaml.Node], key: str, otherwise: bool, problems: Problems) -> bool:
-    value = nodes.truth(found[key], problems) if key in found else None
-    return otherwise if value is None else value
-
-
-def _whole(
-    found: Mapping[str, yaml.Node], key: str, otherwise: int, lowest: int, highest: int, problems: Problems
-) -> int:
-    value = nodes.whole(found[key], problems, lowest, highest) if key in found else None
-    return otherwise if value is None else value
+REVIEW_KIND: Kind[ReviewPolicy] = REVIEW.over(ReviewPolicy())
+TRIGGERS_KIND: Kind[TriggersPolicy] = TRIGGERS.over(TriggersPolicy())
+MAINTENANCE_KIND: Kind[MaintenancePolicy] = MAINTENANCE.over(MaintenancePolicy())
+_WRITES_SCHEMA: Mapping[str, Any] = WRITES.schema(WritesPolicy())
+WRITES_KIND: Kind[WritesPolicy] = Kind(_read_writes, _WRITES_SCHEMA, "mapping")

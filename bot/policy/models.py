@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 import yaml
 
-from bot.contracts.model import ModelOverride, ThinkingKind
-from bot.policy import nodes
+from bot.policy.agent import MODEL
+from bot.policy.kinds import Kind, choice, decimal, mapping_of, truth, whole
 from bot.policy.nodes import Problems
+from bot.policy.table import Key, Table
 
-MODEL_KEYS = (
-    "window", "max_output", "price", "vision", "thinking", "streams_tools", "min_cacheable", "allowed_tools",
-    "forced_choice",
-)  # fmt: skip
-PRICE_KEYS = ("input", "output", "cache_read", "cache_write")
-_THINKING = ("off", "adaptive", "budget", "effort")
 _MOST_TOKENS = 100_000_000
 _MOST_USD = 10_000
 
+PRICE = Table(
+    (
+        Key("input", decimal(_MOST_USD), "USD per million tokens sent.", "this price has no `input`"),
+        Key("output", decimal(_MOST_USD), "USD per million tokens made.", "this price has no `output`"),
+        Key("cache_read", decimal(_MOST_USD), "USD per million tokens read from the cache; `input` if not said."),
+        Key("cache_write", decimal(_MOST_USD), "USD per million tokens put into the cache; `input` if not said."),
+    )
+)  # fmt: skip
+_PRICE: Kind[Mapping[str, float]] = Kind(
+    lambda node, problems: PRICE.read(node, problems).values, PRICE.schema(), "mapping"
+)
+MODEL_FACTS = Table(
+    (
+        Key("window", whole(1, _MOST_TOKENS), "Tokens that fit in a request.", field="context_window"),
+        Key("max_output", whole(1, _MOST_TOKENS), "Tokens of one answer at most."),
+        Key("price", _PRICE, "What it costs."),
+        Key("vision", truth(), "Whether it sees images."),
+        Key("thinking", choice(("off", "adaptive", "budget", "effort")), "How it is asked to think."),
+        Key("streams_tools", truth(), "Whether it streams tool calls."),
+        Key("min_cacheable", whole(1, _MOST_TOKENS), "Tokens that a prefix needs to be cached."),
+        Key("allowed_tools", truth(), "Whether a request may name the tools that are allowed now."),
+        Key("forced_choice", truth(), "Whether a request may force a tool."),
+    )
+)
 
-def read_models(
-    node: yaml.Node, problems: Problems, read_name: Callable[[yaml.Node, Problems], str]
-) -> Mapping[str, ModelOverride]:
-    """By name, as `--model` takes it."""
-    models: dict[str, ModelOverride] = {}
-    for key, value in nodes.pairs(node, problems):
-        name = read_name(key, problems)
-        if name in models:
-            problems.add(key, f"`{name[:60]}` is given twice")
-        models[name] = _read_model(value, problems)
-    return MappingProxyType(models)
 
+def _read_model(node: yaml.Node, problems: Problems) -> Any:
+    from bot.contracts.model import ModelOverride  # most files have no need of the contracts of models
 
-def _read_model(node: yaml.Node, problems: Problems) -> ModelOverride:
-    found = nodes.entries(node, MODEL_KEYS, problems)
-    given: dict[str, Any] = {}
-    for key, name in (
-        ("window", "context_window"),
-        ("max_output", "max_output"),
-        ("min_cacheable", "min_cacheable"),
-    ):
-        if key in found:
-            given[name] = nodes.whole(found[key], problems, 1, _MOST_TOKENS)
-    for key in ("vision", "streams_tools", "allowed_tools", "forced_choice"):
-        if key in found:
-            given[key] = nodes.truth(found[key], problems)
-    if "thinking" in found:
-        given["thinking"] = cast("ThinkingKind | None", nodes.choice(found["thinking"], _THINKING, problems))
-    if "price" in found:
-        given |= _read_price(found["price"], problems)
+    found = MODEL_FACTS.read(node, problems)
+    given = {
+        key.field or key.name: found.values.get(key.name)
+        for key in MODEL_FACTS.keys
+        if key.name in found.nodes
+    }
+    price = given.pop("price", None)
+    if price is not None:
+        # Where the cache's are not given, nothing of it is cheaper: a cap binds early then.
+        for key in PRICE:
+            given[f"{key}_price"] = price.get(key, price.get("input"))
     return ModelOverride(**given)
 
 
-def _read_price(node: yaml.Node, problems: Problems) -> dict[str, float | None]:
-    """USD per million tokens. Where the cache's are not given, nothing of it is cheaper: a cap binds early then."""
-    found = nodes.entries(node, PRICE_KEYS, problems)
-    prices = {key: nodes.decimal(value, problems, _MOST_USD) for key, value in found.items()}
-    for key in ("input", "output"):
-        if key not in prices:
-            problems.add(node, f"this price has no `{key}`")
-    prices.setdefault("cache_read", prices.get("input"))
-    prices.setdefault("cache_write", prices.get("input"))
-    return {f"{key}_price": value for key, value in prices.items()}
+MODELS: Kind[Mapping[str, Any]] = mapping_of(
+    MODEL, Kind(_read_model, MODEL_FACTS.schema(), "mapping"), words="mapping by provider/name"
+)

@@ -21,7 +21,8 @@ from itertools import product
 import yaml
 
 from bot.contracts.request import Tier
-from bot.policy import globs, nodes
+from bot.policy import nodes
+from bot.policy.kinds import Kind, Schema, choice, glob, line, list_of, text
 from bot.policy.matching import covers_command, covers_path
 from bot.policy.nodes import Problems
 from bot.policy.rule import (
@@ -34,22 +35,76 @@ from bot.policy.rule import (
     Rule,
 )
 from bot.policy.schema import Effect
+from bot.policy.table import Key, Table
 from bot.policy.wrappers import runs_another
 
-KEYS = (
-    "effect",
-    "paths",
-    "commands",
-    "opaque",
-    "except",
-    "tools",
-    "tiers",
-    "reason",
-    "examples",
-    "counterexamples",
-)
 _SUBJECTS = ("paths", "commands", "opaque")
 MAX_RULES = 500
+_NOTHING = "an empty list matches nothing"
+
+
+def _node(schema: Schema, words: str) -> Kind[yaml.Node]:
+    """A value whose meaning hangs on another key of its rule: read when that one is known."""
+    return Kind(lambda node, problems: node, schema, words)
+
+
+_GLOBS = list_of(glob(), least=_NOTHING)
+_TOOLS: Kind[frozenset[str]] = list_of(
+    choice(sorted(WRITING_TOOLS | READING_TOOLS)), least="no tool is named, so this rule can never match"
+).into(frozenset)
+_WORD = line(words="word")
+_PATTERNS_SCHEMA: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"anyOf": [_WORD.schema, {"type": "array", "minItems": 1, "items": _WORD.schema}]},
+    },
+}
+_EXAMPLES = Kind(nodes.items, {"type": "array", "items": text().schema}, "list of paths or commands")
+RULE = Table(
+    (
+        Key(
+            "effect",
+            choice([one.value for one in Effect]).into(Effect),
+            "What a match does. allow: no question is asked; ask: a person decides, deny where nobody is there.",
+            "a rule needs an `effect`: allow, ask or deny",
+        ),
+        Key("paths", _GLOBS, "Globs from the root: `*` stays within a name, `**` stands for folders."),
+        Key(
+            "commands",
+            _node(_PATTERNS_SCHEMA, "list of commands, each a list of words"),
+            "The words a command begins with, each a word or a list of alternatives.",
+        ),
+        Key(
+            "opaque",
+            _node({"const": True}, "true"),
+            "Commands that the shell grammar cannot prove simple.",
+        ),
+        Key(
+            "except",
+            _node({"anyOf": [_GLOBS.schema, _PATTERNS_SCHEMA]}, "as `paths` or `commands`"),
+            "What the rule leaves alone.",
+        ),
+        Key(
+            "tools",
+            _node(_TOOLS.schema, _TOOLS.words),
+            "For paths: edit, write and patch where nothing is said.",
+        ),
+        Key(
+            "tiers",
+            list_of(
+                choice([tier.value for tier in Tier]), least="no tier is named, so this rule can never match"
+            ).into(lambda names: frozenset(map(Tier, names))),
+            "Whose calls; everybody's where nothing is said.",
+        ),
+        Key("reason", line(), "Said to the model, and to people, when the rule decides."),
+        Key("examples", _EXAMPLES, "Paths or commands that the rule must match, or the file is refused."),
+        Key("counterexamples", _EXAMPLES, "Paths or commands that it must not match."),
+    )
+)
+KEYS = tuple(RULE)
 
 
 def read_rules(node: yaml.Node, problems: Problems) -> tuple[Rule, ...]:
@@ -67,17 +122,18 @@ def read_rules(node: yaml.Node, problems: Problems) -> tuple[Rule, ...]:
 
 
 def _read_rule(node: yaml.Node, index: int, problems: Problems) -> Rule | None:
-    found = nodes.entries(node, KEYS, problems)
-    effect = _read_effect(node, found, problems)
+    read = RULE.read(node, problems)
+    found, values = read.nodes, read.values
     subjects = [key for key in _SUBJECTS if key in found]
     if len(subjects) != 1:
         problems.add(node, "a rule has exactly one of `paths`, `commands` and `opaque`")
         return None
+    effect: Effect | None = values.get("effect")
     if effect is None:
         return None
     name = f"rules[{index}] ({problems.place(node)})"
-    reason = (nodes.line(found["reason"], problems) if "reason" in found else None) or ""
-    tiers = _read_tiers(found, problems)
+    reason: str = values.get("reason") or ""
+    tiers = _whose(values.get("tiers"))
     if subjects == ["opaque"]:
         return _read_opaque(found, name, effect, reason, tiers, problems)
     rule: PathRule | CommandRule
@@ -87,9 +143,11 @@ def _read_rule(node: yaml.Node, index: int, problems: Problems) -> Rule | None:
             effect,
             reason,
             tiers,
-            globs=_read_globs(found["paths"], problems),
-            exceptions=_read_globs(found["except"], problems) if "except" in found else (),
-            tools=_read_tools(found, problems),
+            globs=values.get("paths") or (),
+            exceptions=_GLOBS.read(found["except"], problems) or () if "except" in found else (),
+            tools=_TOOLS.read(found["tools"], problems) or WRITING_TOOLS
+            if "tools" in found
+            else WRITING_TOOLS,
         )
     else:
         _refuse_keys(found, ("tools",), "a rule for commands", problems)
@@ -105,34 +163,11 @@ def _read_rule(node: yaml.Node, index: int, problems: Problems) -> Rule | None:
     return rule
 
 
-def _read_effect(node: yaml.Node, found: Mapping[str, yaml.Node], problems: Problems) -> Effect | None:
-    if "effect" not in found:
-        problems.add(node, "a rule needs an `effect`: allow, ask or deny")
-        return None
-    effect = nodes.choice(found["effect"], [one.value for one in Effect], problems)
-    return Effect(effect) if effect else None
-
-
-def _read_tiers(found: Mapping[str, yaml.Node], problems: Problems) -> frozenset[Tier]:
-    if "tiers" not in found:
+def _whose(tiers: frozenset[Tier] | None) -> frozenset[Tier]:
+    if not tiers:
         return frozenset(Tier)
-    known = [tier.value for tier in Tier]
-    read = [nodes.choice(item, known, problems) for item in nodes.items(found["tiers"], problems)]
-    if not read:
-        problems.add(found["tiers"], "no tier is named, so this rule can never match")
-    tiers = frozenset(Tier(tier) for tier in read if tier is not None)
     # A person at their own terminal is their repository's maintainer.
     return tiers | {Tier.LOCAL} if Tier.MAINTAINER in tiers else tiers
-
-
-def _read_tools(found: Mapping[str, yaml.Node], problems: Problems) -> frozenset[str]:
-    if "tools" not in found:
-        return WRITING_TOOLS
-    known = sorted(WRITING_TOOLS | READING_TOOLS)
-    read = [nodes.choice(item, known, problems) for item in nodes.items(found["tools"], problems)]
-    if not read:
-        problems.add(found["tools"], "no tool is named, so this rule can never match")
-    return frozenset(tool for tool in read if tool is not None)
 
 
 def _read_opaque(
@@ -161,22 +196,6 @@ def _refuse_keys(
             problems.add(found[key], f"`{key}` means nothing in {where}")
 
 
-def _read_globs(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
-    read: list[str] = []
-    for item in nodes.items(node, problems):
-        glob = nodes.line(item, problems)
-        if glob is None:
-            continue
-        flaw = globs.flaw(glob)
-        if flaw:
-            problems.add(item, flaw)
-        else:
-            read.append(glob)
-    if isinstance(node, yaml.SequenceNode) and not node.value:
-        problems.add(node, "an empty list matches nothing")
-    return tuple(read)
-
-
 def _read_patterns(node: yaml.Node, effect: Effect, problems: Problems) -> tuple[CommandPattern, ...]:
     read: list[CommandPattern] = []
     for item in nodes.items(node, problems):
@@ -186,20 +205,20 @@ def _read_patterns(node: yaml.Node, effect: Effect, problems: Problems) -> tuple
             continue
         pattern = [_read_token(token, problems) for token in nodes.items(item, problems)]
         if not pattern:
-            problems.add(item, "an empty list matches nothing")
+            problems.add(item, _NOTHING)
         elif all(pattern):
             read.append(tuple(pattern))
             if effect is Effect.ALLOW:
                 _refuse_opaque_pattern(item, read[-1], problems)
     if isinstance(node, yaml.SequenceNode) and not node.value:
-        problems.add(node, "an empty list matches nothing")
+        problems.add(node, _NOTHING)
     return tuple(read)
 
 
 def _read_token(node: yaml.Node, problems: Problems) -> frozenset[str]:
     alternatives = nodes.items(node, problems) if isinstance(node, yaml.SequenceNode) else [node]
     if not alternatives:
-        problems.add(node, "an empty list matches nothing")
+        problems.add(node, _NOTHING)
     read = [nodes.line(one, problems) for one in alternatives]
     return frozenset(one for one in read if one is not None)
 
@@ -248,3 +267,23 @@ def _says_the_same(rule: Rule, other: Rule) -> bool:
     if isinstance(rule, CommandRule) and isinstance(other, CommandRule):
         return set(rule.patterns) <= set(other.patterns) and set(other.exceptions) <= set(rule.exceptions)
     return isinstance(rule, OpaqueRule) and isinstance(other, OpaqueRule)
+
+
+_RULE_SCHEMA: Schema = {
+    **RULE.schema(),
+    "oneOf": [{"required": [subject]} for subject in _SUBJECTS],
+    # What means nothing beside one of the subjects.
+    "dependentSchemas": {
+        "commands": {"properties": {"tools": False, "except": _PATTERNS_SCHEMA}},
+        "paths": {"properties": {"except": _GLOBS.schema}},
+        "opaque": {
+            "properties": {
+                "effect": {"enum": ["ask", "deny"]},
+                **dict.fromkeys(("tools", "except", "examples", "counterexamples"), False),
+            }
+        },
+    },
+}
+RULES: Kind[tuple[Rule, ...]] = Kind(
+    read_rules, {"type": "array", "maxItems": MAX_RULES, "items": _RULE_SCHEMA}, "list of rules"
+)

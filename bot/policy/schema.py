@@ -31,23 +31,34 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
+    """Of one run, and with `_a_day` of one person within a day. `output` is what commands print, in MiB; `None` is no
+    limit. `egress` are names of presets, whose hosts the workshop may reach."""
+
     verbs: frozenset[Verb]
     usd: float
     turns: int
     minutes: float
     runs_a_day: int
+    usd_a_day: float | None = None
+    tokens: int | None = None
+    commands: int | None = None
+    output: float | None = None
+    egress: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Caps for every run, whoever asks. `None` caps nothing beyond the tier's own limit.
 
-    `runs_a_day` is of all that everybody started within a day.
+    `runs_a_day` is of all that everybody started within a day. `output` is in MiB.
     """
 
     usd: float | None = None
     turns: int | None = None
     minutes: float | None = None
+    tokens: int | None = None
+    commands: int | None = None
+    output: float | None = None
     runs_a_day: int | None = None
 
 
@@ -62,10 +73,11 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """`timeout` is in seconds."""
+    """`timeout` is in seconds; `egress` are names of presets, whose hosts it may reach."""
 
     command: str
     timeout: float
+    egress: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +157,28 @@ class WritesPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class DetectorPolicy:
+    """What the secret detector knows beyond its own patterns: `rules` is a file of the repository in gitleaks' TOML,
+    read from the base commit; empty for none."""
+
+    rules: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who the commits are by. The default address cannot belong to anybody's account."""
 
     name: str = "slash-agent[bot]"
     email: str = "slash-agent@noreply.invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPolicy:
+    """What a change may hold that a review does not show: globs of binary files and of symbolic links that may be
+    made or changed. Without one, the gate withholds them."""
+
+    binaries: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +215,5 @@ class Policy:
     agent: AgentPolicy = AgentPolicy()
     models: Mapping[str, ModelOverride] = field(default_factory=dict)
     options: OptionsPolicy = OptionsPolicy()
+    detector: DetectorPolicy = DetectorPolicy()
+    diff: DiffPolicy = DiffPolicy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.contracts.request import Request, Tier
+from bot.policy.budget import least
 from bot.policy.rule import WRITING_TOOLS, PathRule
 from bot.policy.schema import Budget, Effect, Policy
 from bot.tasks.task import Task
@@ -45,11 +46,11 @@ def _rules(task: Task) -> tuple[PathRule, ...]:
 
 def _smaller(one: Budget, other: Budget) -> Budget:
     return Budget(
-        usd=_least(one.usd, other.usd),
-        turns=None if one.turns is other.turns is None else int(_least(one.turns, other.turns) or 0),
-        minutes=_least(one.minutes, other.minutes),
+        usd=least(one.usd, other.usd),
+        turns=least(one.turns, other.turns),
+        minutes=least(one.minutes, other.minutes),
+        tokens=least(one.tokens, other.tokens),
+        commands=least(one.commands, other.commands),
+        output=least(one.output, other.output),
+        runs_a_day=least(one.runs_a_day, other.runs_a_day),
     )
-
-
-def _least(one: float | None, other: float | None) -> float | None:
-    return min((limit for limit in (one, other) if limit is not None), default=None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier, Verb
 from bot.policy.budget import RunBudget, run_budget
+from bot.policy.egress import PRESETS, egress
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from bot.policy.schema import (
@@ -202,6 +203,32 @@ PROBLEMS = {
     "tiers: {bot: {turns: 010}}": "1:22: expected a whole number from 0 to 1000, found `010`",
     "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1000, found `5`",
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1000, found `-1`",
+    "tiers: {bot: {egress: [pip]}}": (
+        "1:24: `pip` is not one of python, node, go, rust; the nearest is `python`"
+    ),
+    "tiers: {bot: {egress: all}}": ("1:23: expected none, or a list of presets: python, node, go, rust"),
+    "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
+    "setup: [{command: a, egress: yes}]": (
+        "1:30: expected none, or a list of presets: python, node, go, rust"
+    ),
+    "checks: [{command: a, egress: [go]}]": ("1:23: unknown key `egress`; the nearest known one is `name`"),
+    "budget: {tokens: 0}": "1:18: expected a whole number from 1 to 1000000000, found `0`",
+    "tiers: {bot: {output: lots}}": "1:23: expected a number from 0 to 100000, found `lots`",
+    "budget: {usd_a_day: 1}": "1:10: unknown key `usd_a_day`; the nearest known one is `runs_a_day`",
+    **{
+        f"detector: {{rules: {path}}}": (
+            "1:19: expected a .toml file of the repository, relative to its root"
+        )
+        for path in (
+            "../a.toml",
+            "/a.toml",
+            "a/../../b.toml",
+            ".git/a.toml",
+            "a.yml",
+            "a//b.toml",
+            "./a.toml",
+        )
+    },
     "budget: 5": "1:9: expected a mapping of keys, found `5`",
     "history: 0": "1:10: expected a whole number from 1 to 1000000, found `0`",
     "on_deny: halt": "1:10: `halt` is not one of continue, stop; the nearest is `stop`",
@@ -336,8 +363,47 @@ def test_no_arrangement_of_a_policys_own_pieces_makes_the_reader_raise(pieces: l
 
 
 def test_a_run_gets_the_least_of_all_limits() -> None:
-    policy = load_policy("budget: {usd: 3, minutes: 60}")
-    assert run_budget(policy, Tier.MAINTAINER) == RunBudget(3, 80, 30)
+    policy = load_policy("budget: {usd: 3, minutes: 60, tokens: 9, commands: 900, output: 0.5}")
+    assert run_budget(policy, Tier.MAINTAINER) == RunBudget(
+        3, 80, 30, tokens=9, commands=500, output=512 * 1024
+    )
+
+
+def test_what_a_person_may_spend_within_a_day_is_their_tiers() -> None:
+    policy = load_policy("tiers: {contributor: {usd_a_day: 4.5, tokens: 70000}}")
+    contributor, maintainer = (
+        run_budget(policy, Tier.CONTRIBUTOR),
+        run_budget(policy, Tier.MAINTAINER),
+    )
+    assert (contributor.usd_a_day, contributor.tokens) == (4.5, 70000)
+    assert (maintainer.usd_a_day, maintainer.tokens) == (None, None)
+
+
+def test_nothing_reaches_a_network_where_the_file_does_not_say_so() -> None:
+    policy = load_policy("setup: [make]")
+    assert {egress(policy, tier) for tier in Tier} == {()}
+    assert policy.setup[0].egress == ()
+
+
+def test_egress_is_named_by_tier_and_by_step() -> None:
+    policy = load_policy(
+        "tiers: {maintainer: {egress: [python, node]}, schedule: {egress: none}}\n"
+        "setup: [{command: pip install x, egress: [python]}]\n"
+    )
+    assert egress(policy, Tier.MAINTAINER) == egress(policy, Tier.LOCAL) == ("python", "node")
+    assert egress(policy, Tier.SCHEDULE) == ()
+    assert policy.setup[0].egress == ("python",)
+
+
+def test_the_presets_are_those_that_have_hosts() -> None:
+    from bot.egress import presets
+
+    assert set(PRESETS) == set(presets.PRESETS)
+
+
+def test_the_detectors_rules_are_a_file_of_the_repository() -> None:
+    assert load_policy("detector: {rules: .github/secrets.toml}").detector.rules == ".github/secrets.toml"
+    assert load_policy(None).detector.rules == ""
 
 
 def test_a_request_can_lower_its_budget() -> None:

@@ -1,0 +1,21 @@
+"""The policy file's key `diff`: what a change may hold that nobody can read in a review."""
+
+from __future__ import annotations
+
+from bot.policy.kinds import Kind, glob, list_of
+from bot.policy.schema import DiffPolicy
+from bot.policy.table import Key, Table
+
+_MOST_GLOBS = 100
+_GLOBS = list_of(
+    glob(),
+    most=_MOST_GLOBS,
+    over=f"at most {_MOST_GLOBS} globs are listed; `**` stands for any number of folders",
+)
+DIFF = Table(
+    (
+        Key("binaries", _GLOBS, "Binary files that may be made or changed."),
+        Key("links", _GLOBS, "Symbolic links that may be made or changed."),
+    )
+)
+DIFF_KIND: Kind[DiffPolicy] = DIFF.over(DiffPolicy())

@@ -1,0 +1,99 @@
+"""The policy file's keys about what is run in the repository beside the agent: `checks`, `setup`, `bring`."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import yaml
+
+from bot.policy import nodes
+from bot.policy.defaults import CHECK_TIMEOUT, SETUP_TIMEOUT
+from bot.policy.kinds import Kind, line, script, seconds
+from bot.policy.nodes import Problems
+from bot.policy.schema import CheckSpec, SetupStep
+from bot.policy.table import Found, Key, Table
+from bot.policy.tiers import EGRESS
+
+MAX_TIMEOUT = 6 * 3600
+
+Step = TypeVar("Step")
+
+_COMMAND = Key("command", script(), "A shell command; it may have several lines.", "this has no `command`")
+_NAME = Key("name", line(), "What the check is called; its command where not said.")
+_TIMEOUT = Key("timeout", seconds(MAX_TIMEOUT), "How long it may take: seconds, or as in 90s, 5m, 1h.")
+_EGRESS = Key("egress", EGRESS, "Package registries that this command may reach, by preset.")
+CHECK = Table((_NAME, _COMMAND, _TIMEOUT))
+SETUP_STEP = Table((_COMMAND, _TIMEOUT, _EGRESS))
+
+
+def _steps(
+    table: Table, make: Callable[[str, Found], Step], words: str
+) -> Kind[list[tuple[yaml.Node, Step]]]:
+    """A list of commands, each by itself or as a mapping."""
+
+    def read(node: yaml.Node, problems: Problems) -> list[tuple[yaml.Node, Step]]:
+        steps = []
+        for item in nodes.items(node, problems):
+            if isinstance(item, yaml.ScalarNode):
+                command, found = nodes.script(item, problems), Found({}, {})
+            else:
+                found = table.read(item, problems)
+                command = found.values.get(_COMMAND.name)
+            if command is not None:
+                steps.append((item, make(command, found)))
+        return steps
+
+    schema: dict[str, Any] = {
+        "type": "array",
+        "items": {"anyOf": [_COMMAND.kind.schema, table.schema()]},
+    }
+    return Kind(read, schema, words)
+
+
+def _check(command: str, found: Found) -> CheckSpec:
+    name = found.get(_NAME, "") or " ".join(command.split())[:80]
+    return CheckSpec(name, command, found.get(_TIMEOUT, CHECK_TIMEOUT))
+
+
+def _setup_step(command: str, found: Found) -> SetupStep:
+    return SetupStep(command, found.get(_TIMEOUT, SETUP_TIMEOUT), found.get(_EGRESS, ()))
+
+
+_CHECKS = _steps(CHECK, _check, "list of commands, or of `{name, command, timeout}`")
+_SETUP = _steps(SETUP_STEP, _setup_step, "list of commands, or of `{command, timeout, egress}`")
+
+
+def read_checks(node: yaml.Node, problems: Problems) -> tuple[CheckSpec, ...]:
+    checks: dict[str, CheckSpec] = {}
+    for item, check in _CHECKS.read(node, problems) or ():
+        if check.name in checks:
+            problems.add(item, f"a second check has the name `{check.name}`")
+        checks[check.name] = check
+    return tuple(checks.values())
+
+
+def read_bring(node: yaml.Node, problems: Problems) -> tuple[str, ...]:
+    brought: list[str] = []
+    for item in nodes.items(node, problems):
+        folder = nodes.line(item, problems)
+        if folder is None:
+            continue
+        plain = posixpath.normpath(folder)
+        if plain.startswith("/") or plain == "." or ".." in plain.split("/"):
+            problems.add(item, "expected a folder inside the repository, relative to its root")
+        elif plain.split("/")[0] == ".git":
+            problems.add(item, "the repository's .git is never brought in")
+        else:
+            brought.append(plain)
+    return tuple(brought)
+
+
+CHECKS = Kind(read_checks, _CHECKS.schema, _CHECKS.words)
+SETUP: Kind[tuple[SetupStep, ...]] = _SETUP.into(lambda steps: tuple(step for _, step in steps))
+BRING: Kind[tuple[str, ...]] = Kind(
+    read_bring,
+    {"type": "array", "items": {**line().schema, "pattern": r"^[^/\u0000-\u001f\u007f-\u009f]"}},
+    "list of folders",
+)
