@@ -1,8 +1,8 @@
 """Makes a conversation shorter that is about to fill the model's window (S-167, S-168).
 
 The task stays word for word, and so do the newest turns; what lies between becomes one message: the model's own
-summary, and what the program knows better than any summary: files read and changed, the open list, where the whole
-transcript is. A call is never parted from its result.
+summary, what earlier ones decided, and what the program knows better than any summary: files read and changed, the open
+list, where the whole transcript is. A call is never parted from its result.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from bot.agent.decided import with_earlier
 from bot.agent.prompt import render
 from bot.agent.receive import drained
 from bot.agent.transcript import as_text
@@ -32,6 +33,7 @@ AGAIN_WITHIN = 3
 """So many compactions within so many turns and the conversation gets nowhere."""
 
 _NAMED = 40
+_SUMMED_UP, _KNOWN = "(The conversation before this was long", "\n## Known for sure\n"
 
 
 class Files(NamedTuple):
@@ -135,7 +137,7 @@ class Summaries:
                 cost,
             )
         transcript = self._archive(as_text(situation.messages[:first_kept]))
-        text = composed(summary, situation, transcript)
+        text = composed(with_earlier(summary, _last_summary(situation.messages)), situation, transcript)
         kept = [situation.messages[0], Message("user", (Text(text),)), *situation.messages[first_kept:]]
         held = sum(map(tokens_of, kept))
         if held > FULL_AFTER * self._provider.info.context_window:
@@ -211,6 +213,13 @@ def composed(summary: str, situation: Situation, transcript: str) -> str:
     return render(
         "compacted", summary=summary, known="\n".join(f"- {line}" for line in known), carried=carried
     ).rstrip()
+
+
+def _last_summary(messages: Sequence[Message]) -> str:
+    """What the conversation was summed up as the last time; empty where it never was."""
+    text = messages[1].text if len(messages) > 1 and messages[1].role == "user" else ""
+    before, mark, _ = text.partition(_KNOWN)
+    return before if mark and text.startswith(_SUMMED_UP) else ""
 
 
 def _names(paths: Iterable[str]) -> str:

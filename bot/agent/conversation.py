@@ -54,6 +54,8 @@ SAID_NOTHING = (
     "if it is not, go on with the next tool call."
 )
 
+ASKED_NOW = "## Asked last, word for word\nThe task at the top came first; with this its run was gone on with."
+
 
 class Conversation:
     """One conversation under way; `bot/agent/loop.py` says what follows what."""
@@ -80,6 +82,7 @@ class Conversation:
         self._changed: dict[str, None] = {}
         self._overflowed = False
         self._mask: Mask | None = None
+        self._asked_now: tuple[str, ...] = ()
 
     @property
     def files(self) -> Files:
@@ -99,7 +102,9 @@ class Conversation:
             self.session.journal.write(Recalled(kept.role, kept.parts))
 
     def say(self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()) -> None:
-        """Put a user message into the history."""
+        """Put a user message into the history. A later task than the first one is kept over every compaction, too."""
+        if origin == "task" and self.session.before:
+            self._asked_now = (f"{ASKED_NOW}\n\n{text}",)
         self._gauge.added(self._history.add_user(text, images))
         self.session.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
@@ -125,7 +130,7 @@ class Conversation:
             return None
         self._overflowed = False
         messages = self._history.view()
-        carried = tuple(self.session.hooks.carried())
+        carried = (*self._asked_now, *self.session.hooks.carried())
         made = compaction.shorten(Situation(turn, before, messages, self.files, carried), self.session.cancel)
         self._use(made.usage, made.cost)
         if isinstance(made, Stuck):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, Summaries, cut
+from bot.agent.decided import LONGEST, with_earlier
 from bot.agent.history import History, HistoryError
 from bot.agent.loop import Hooks, LoopEnd
 from bot.agent.window import room, tokens_of
@@ -111,6 +112,56 @@ def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path) -> None:
     assert "0 xxx" in first
     assert "0 xxx" not in second.replace("10 xxx", "")
     assert "- Cents." in second
+
+
+def test_what_was_asked_later_and_decided_stays_word_for_word_over_every_summary(tmp_path: Path) -> None:
+    """Though the model forgets it in its second and third summary."""
+    summaries = [
+        says(
+            "## Asked and constrained\n- No new\n  dependency.\n## Decided\n- Cents, since\n  floats lie.\n## Done\nA."
+        ),
+        says("## Decided\n- Round half up.\n## Done\n- B."),
+        says("Nothing new."),
+    ]
+    here = bench(tmp_path, [*echoes(40), says("Done.")], summaries=summaries)
+    ran(here)
+    made = compactions(here)
+    assert len(made) >= 3
+    for one in made:
+        assert "## Asked and constrained\n- No new\n  dependency." in one.text
+        assert one.text.count("- Cents, since\n  floats lie.") == 1
+    assert "## Decided\n- Cents, since\n  floats lie.\n- Round half up." in made[2].text
+    assert "## Done\nA." not in made[1].text  # what was done is the newest summary's to say
+
+
+def test_decisions_without_end_are_kept_up_to_a_length() -> None:
+    earlier = "## Decided\n" + "\n".join(f"- {n} {'x' * 100}" for n in range(200))
+    text = with_earlier("## Decided\n- The newest.", earlier)
+    assert len(text) <= LONGEST + 100
+    assert "- The newest." in text
+    assert "- 199 x" in text
+    assert "- 0 x" not in text
+    assert "(Older ones are in the transcript.)" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no heading", "## Decided", "## Decided\n\n## Decided\n- twice", "##\n- x"]
+)
+def test_an_earlier_summary_of_any_shape_loses_nothing_of_the_new_one(text: str) -> None:
+    new = "Before.\n\n## Decided\n- new\n\n## Done\n- it"
+    kept = with_earlier(new, text)
+    for line in ("Before.", "## Decided", "- new", "## Done", "- it"):
+        assert line in kept
+
+
+def test_what_a_continued_run_was_asked_stays_word_for_word(tmp_path: Path) -> None:
+    here = bench(tmp_path, [*echoes(40), says("Done.")])
+    here.before = [Message("user", (Text("the first task"),)), says("Half of it.").message]
+    here.run("now the other half,\nword for word")
+    assert len(compactions(here)) >= 2
+    for request in here.provider.requests:
+        assert "the first task" in request[0].text
+        assert any("now the other half,\nword for word" in message.text for message in request)
 
 
 def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ class Bench:
     compaction: Callable[[ScriptedProvider], Compaction] | None = None
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     masking: Masking = no_mask
+    before: Sequence[Message] = ()
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -87,6 +88,7 @@ class Bench:
                 clock=self.clock,
                 compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
+                before=self.before,
             )
             return run(session, first, images)
 
