@@ -182,6 +182,13 @@ class DiffPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachmentsPolicy:
+    """Whose pictures a model is shown: `tiers` are of those who wrote the texts that they stand in."""
+
+    tiers: frozenset[Tier] = frozenset({Tier.MAINTAINER})
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """`source` is the file's name, for messages. It and `model` are empty where there is none.
 
@@ -217,3 +224,4 @@ class Policy:
     options: OptionsPolicy = OptionsPolicy()
     detector: DetectorPolicy = DetectorPolicy()
     diff: DiffPolicy = DiffPolicy()
+    attachments: AttachmentsPolicy = AttachmentsPolicy()
