@@ -1,78 +1,137 @@
-"""Masks secrets whose values are known, plain and in the encodings a program would print them in.
+"""Masks secrets whose values are known, in every form of `bot.gate.forms` and in pieces of ten characters.
 
-The last net, not the plan: nothing in the workshop has a secret to begin with.
+The last net, not the plan: nothing in the workshop has a secret to begin with. google-re2 finds where a piece begins,
+in time that grows with the text alone; it is imported and the pieces are compiled at the first text.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import re
+import threading
 from collections.abc import Iterator, Mapping
-from urllib.parse import quote, quote_plus
+from typing import TYPE_CHECKING, NamedTuple
 
-# Shorter values are words that any text holds.
-_SHORTEST = 8
-_SHORTEST_LINE = 16
+if TYPE_CHECKING:
+    from bot.gate.pieces import Pieces
+
+
+class Found(NamedTuple):
+    """Bytes `start` to `end` of a text hold (a piece of) the secret called `name`."""
+
+    start: int
+    end: int
+    name: str
 
 
 class Redactor:
     """Knows secrets by name and value. Thread-safe: apart from the names it has met, it never changes."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        self._names: dict[str, str] = {}
-        for name, value in secrets.items():
-            for form in _forms(value):
-                self._names.setdefault(form, name)
-        longest_first = sorted(self._names, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._secrets = dict(secrets)
+        self._pieces: Pieces | None = None
+        self._lock = threading.Lock()
         self._met: set[str] = set()
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """What it knows, by name. For what derives further values from them; never to be shown."""
+        return self._secrets
 
     @property
     def names_hit(self) -> tuple[str, ...]:
         """The names of the secrets that were masked so far, sorted."""
         return tuple(sorted(self._met))
 
+    @property
+    def pieces(self) -> Pieces:
+        with self._lock:
+            if self._pieces is None:
+                from bot.gate.pieces import Pieces
+
+                self._pieces = Pieces(self._secrets)
+            return self._pieces
+
     def text(self, text: str) -> str:
-        """`text` with every known value replaced by `[redacted NAME]`."""
-        if self._pattern is None:
+        """`text` with every known value, and every piece of one, replaced by `[redacted NAME]`."""
+        if not self._secrets:
             return text
-        return self._pattern.sub(self._mask, text)
+        data = text.encode("utf-8", "surrogatepass")
+        masked = self.mask(data)
+        return text if masked is data else masked.decode("utf-8", "surrogatepass")
+
+    def mask(self, data: bytes) -> bytes:
+        """Like `text`, of bytes. The very same object where there was nothing to mask."""
+        if not self._secrets or self.pieces.first(data, 0) is None:
+            return data
+        stream = StreamRedactor(self)
+        return stream.feed(data) + stream.flush()
 
     def holds_secret(self, data: bytes) -> str | None:
         """The name of a secret that `data` holds, or `None`; for what must be withheld instead of changed."""
-        found = self._pattern.search(data.decode("utf-8", "replace")) if self._pattern else None
-        return self._names[found.group()] if found else None
+        found = next(self.pieces.all(data), None) if self._secrets else None
+        return found.name if found else None
 
-    def _mask(self, match: re.Match[str]) -> str:
-        name = self._names[match.group()]
+    def stream(self) -> StreamRedactor:
+        """A redactor for text that comes in chunks."""
+        return StreamRedactor(self)
+
+    def met(self, name: str) -> None:
+        """Note that the secret called `name` was masked."""
         self._met.add(name)
-        return f"[redacted {name}]"
 
 
-def _forms(value: str) -> Iterator[str]:
-    whole = value.strip()
-    if len(whole) < _SHORTEST:
-        return
-    # A key of several lines is often seen one line at a time.
-    lines = [line.strip() for line in whole.splitlines()]
-    pieces = {
-        whole,
-        *(line for line in lines if len(line) >= _SHORTEST_LINE and not line.startswith("-----")),
-    }
-    for piece in pieces:
-        raw = piece.encode("utf-8", "surrogateescape")
-        yield from (piece, piece[::-1], json.dumps(piece)[1:-1], json.dumps(piece, ensure_ascii=False)[1:-1])
-        yield from (quote(piece, safe="", errors="replace"), quote_plus(piece, errors="replace"))
-        yield from (raw.hex(), raw.hex().upper())
-        yield from _base64_forms(raw)
+class StreamRedactor:
+    """Masks text that comes in chunks: the same result for any cutting. One thread at a time.
 
+    A piece is only judged once all that could belong to it is there; the rest is held back. So `flush` is for the end
+    of the text alone: after a pause, half a secret would go out.
+    """
 
-def _base64_forms(raw: bytes) -> Iterator[str]:
-    """The part of a base64 text that `raw` alone decides, at each of the three places it can begin."""
-    for shift in range(3):
-        padded = b"\0" * shift + raw
-        skip = -(-shift * 8 // 6)
-        keep = len(padded) * 8 // 6
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            yield encode(padded).decode()[skip:keep]
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = b""
+        self._from = 0
+        self._last = ""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What can be said of the text so far."""
+        if not self._redactor.secrets:
+            return chunk
+        self._held += chunk
+        return b"".join(self._ready(final=False))
+
+    def flush(self) -> bytes:
+        """The rest, at the end of the text."""
+        rest = b"".join(self._ready(final=True))
+        self._last = ""
+        return rest
+
+    def _ready(self, *, final: bool) -> Iterator[bytes]:
+        """Parts of what is held, as far as they are decided. `_from` is where the search for pieces goes on; what is
+        before it holds none, but may yet turn out to be the beginning of one."""
+        pieces, data = self._redactor.pieces, self._held
+        floor = 0
+        while True:
+            hit = pieces.first(data, self._from)
+            decided = len(data) if final else len(data) - pieces.longest
+            if hit is None or hit > decided:
+                break
+            found = pieces.judge(data, hit, floor)
+            if found is None:
+                self._from = hit + 1
+                continue
+            if found.start > floor:
+                yield data[floor : found.start]
+                self._last = ""
+            if found.name != self._last:
+                yield f"[redacted {found.name}]".encode()
+            self._redactor.met(found.name)
+            self._last = found.name
+            floor = self._from = found.end
+        searched = len(data) if final else max(len(data) - pieces.longest_start + 1, self._from)
+        self._from = searched if hit is None else hit
+        keep = len(data) if final else max(self._from - pieces.reach_back, floor)
+        if keep > floor:
+            yield data[floor:keep]
+            self._last = ""
+        self._held = data[keep:]
+        self._from -= keep

