@@ -19,3 +19,15 @@ class Tunnel:
     up: int = 0
     down: int = 0
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """All that a run's workshops asked of one host and that ended the same way; see `Tunnel`."""
+
+    host: str
+    allowed: bool
+    why: str = ""
+    tunnels: int = 0
+    up: int = 0
+    down: int = 0

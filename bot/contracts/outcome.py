@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bot.contracts.messages import Usage
+from bot.contracts.network import HostUse
 from bot.contracts.request import Request
 
 SCHEMA_VERSION = 1
@@ -122,6 +123,7 @@ class Outcome:
     there is no diff where there is none. `notes` are further sentences for the pull request. `answer` is what an
     `explain` says, `question` what `ask_user` wants to know. `patch_sha256`, `review_sha256`, `plan_sha256` and
     `writes_sha256` are of the files beside it in the bundle, the last three empty where there is no such file.
+    `network` is what commands asked of hosts, where policy gives them any.
     """
 
     schema: int
@@ -151,3 +153,4 @@ class Outcome:
     review_sha256: str = ""
     plan_sha256: str = ""
     writes_sha256: str = ""
+    network: tuple[HostUse, ...] = ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bot.contracts.errors import UsageError
-from bot.egress.hosts import HTTPS, Target
+from bot.egress.hosts import HTTPS, Target, authority
 
 _HOSTS = MappingProxyType(
     {
@@ -32,6 +32,26 @@ class Mirror:
     preset: str
     target: Target
     url: str
+
+
+def mirror(text: str) -> Mirror:
+    """The mirror that `text`, `PRESET=https://host[:port]/path`, names. Raises `UsageError`."""
+    preset, _, url = text.strip().partition("=")
+    if preset not in _HOSTS:
+        raise UsageError(
+            f'The mirror "{text}" is of no preset. Write PRESET=URL, with one of {", ".join(PRESETS)}.'
+        )
+    scheme, _, rest = url.partition("://")
+    where, _, _ = rest.partition("/")
+    if "@" in where:
+        raise UsageError(
+            f"The mirror for {preset} has a user or password in its address, which every command could read. "
+            "Name one that may be read without."
+        )
+    found = authority(where if ":" in where else f"{where}:{HTTPS}")
+    if scheme != "https" or found is None or any(character in url for character in " ?#"):
+        raise UsageError(f'The mirror for {preset} is no address of the form https://host/path: "{url}".')
+    return Mirror(preset, Target(*found, private=True), url)
 
 
 def targets(presets: Iterable[str], mirrors: Sequence[Mirror] = ()) -> frozenset[Target]:

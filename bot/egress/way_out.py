@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,13 +46,14 @@ _INDEX = {"python": "PIP_INDEX_URL", "node": "npm_config_registry", "go": "GOPRO
 @dataclass(frozen=True, slots=True)
 class WayOut:
     """`presets` may be reached, each at its mirror where `mirrors` has one. `ca` is a file of certificates that
-    mirrors need, seen inside at its own path."""
+    mirrors need, seen inside at its own path. `opened` is told of each proxy."""
 
     presets: tuple[str, ...]
     mirrors: tuple[Mirror, ...] = ()
     ca: Path | None = None
     resolve: Resolve | None = None
     caps: Caps | None = None
+    opened: Callable[[Proxy], None] = lambda proxy: None
 
     def variables(self) -> Mapping[str, str]:
         """What every command inside has in its environment."""
@@ -69,6 +70,7 @@ class WayOut:
         from bot.egress.proxy import Proxy, system_addresses
 
         reachable = targets(self.presets, self.mirrors)
-        return Proxy(
-            listener_inside(pid), reachable, resolve=self.resolve or system_addresses, caps=self.caps
-        )
+        resolve = self.resolve or system_addresses
+        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve, caps=self.caps)
+        self.opened(proxy)
+        return proxy

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bot.agent.loop import LoopEnd
 from bot.checkout.git import Git
 from bot.contracts.errors import ExitCode, GateError
+from bot.contracts.network import HostUse
 from bot.contracts.outcome import (
     SCHEMA_VERSION,
     ChangedFile,
@@ -77,6 +78,7 @@ def outcome(
     denials: Sequence[Denial],
     notes: Sequence[str],
     redactions: Sequence[str],
+    network: Sequence[HostUse] = (),
 ) -> Outcome:
     """Everything that is told of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
@@ -108,6 +110,7 @@ def outcome(
         redactions=tuple(redactions),
         answer=end.final_text if answered else "",
         question=handed.question,
+        network=tuple(network),
     )
 
 

@@ -43,6 +43,9 @@ from bot.run.instructions import instructions
 from bot.run.judging import Judging
 from bot.run.listening import Listening
 from bot.run.masked import masked, masked_value
+from bot.run.network import Network
+from bot.run.network import said as said_of
+from bot.run.pictures import Pictures, begin_to_look
 from bot.run.profiles import REPORT_FINDING, profile_of
 from bot.run.results import Results
 from bot.run.rounds import Rounds
@@ -94,11 +97,26 @@ class Run:
             profile_of(job.request, last.outcome.request.verb if last else None, writes=proposing is not None)
         )
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
+        self.network = Network(policy, job.request, profile, job.environment)
         self.workshops = Workshops(
-            checkout, confinement, job.folder, self.root, job.environment, self.skills.folder, journal
+            checkout,
+            confinement,
+            job.folder,
+            self.root,
+            job.environment,
+            self.skills.folder,
+            journal,
+            self.network,
         )
         self.trees = Trees(
-            checkout, job.folder, self.workshops.of_commands, setup, bring, job.origin, job.say
+            checkout,
+            job.folder,
+            self.workshops.of_commands,
+            setup,
+            bring,
+            job.origin,
+            job.say,
+            self.network.hold_to,
         )
         self.rounds = Rounds(
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
@@ -238,6 +256,9 @@ class Run:
                 model=model,
                 sandbox=self.confinement.name,
                 started_at=self.started_at,
+        network = self.network.used()
+        for sentence in said_of(network):
+            self.journal.write(lines.Note(sentence))
                 ended_at=_now(),
                 version=__version__,
             ),
@@ -247,7 +268,14 @@ class Run:
             handed,
             checks=checks,
             denials=self.gatekeeper.denials,
-            notes=(*self.doubts, *self.job.notes, *self.briefing.notes(), *self.results.notes(), *dropped),
+            notes=(
+                *self.doubts,
+                *self.job.notes,
+                *self.briefing.notes(),
+                *self.results.notes(),
+                *dropped,
+                *said_of(network),
+            ),
             redactions=(),
         )
         outcome = masked(outcome, self.redactor)
@@ -258,6 +286,7 @@ class Run:
         if not self.journal.failure:
             self.journal.write(ended)
         return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review, handed.writes)
+            network=network,
 
     def _header(
         self, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: Limits

@@ -31,6 +31,9 @@ Open = Callable[[str, Path, Sequence[Path]], Workshop]
 
 Say = Callable[[str], None]
 
+HoldTo = Callable[[Sequence[str], Workshop], None]
+"""`hold_to(presets, workshop)`: reach no more of the network than these egress presets from now on."""
+
 _TAIL = 1_000
 _COPY_LIMIT = 600
 # Copies what git does not track, links as links, from the prepared tree into the one the workshop is over.
@@ -54,11 +57,11 @@ class _Prepared:
 
 class Trees:
     """`open` starts a workshop; `origin` is where `bring:` folders come from; `say` takes a line about each step
-    of the preparation, on a thread of its own."""
+    of the preparation, on a thread of its own; `hold_to` is called before each with what it may reach."""
 
     def __init__(
         self, checkout: Checkout, folder: RunFolder, open: Open, setup: Sequence[SetupStep], bring: Sequence[str],
-        origin: Path | None, say: Say,
+        origin: Path | None, say: Say, hold_to: HoldTo = lambda presets, workshop: None,
     ) -> None:  # fmt: skip
         self._checkout = checkout
         self._folder = folder
@@ -67,6 +70,7 @@ class Trees:
         self._bring = tuple(bring)
         self._origin = origin
         self._say = say
+        self._hold_to = hold_to
         self._preparing: Background[_Prepared] | None = None
 
     def begin(self, cancel: CancelToken) -> None:
@@ -122,6 +126,7 @@ class Trees:
             with self._open("setup", tree, ()) as workshop:
                 for step in self._setup:
                     self._say(f"setup: {step.command}")
+                    self._hold_to(step.egress, workshop)
                     _run_step(workshop, step, cancel)
         from bot.gate.tree import untracked_files  # the gate is loaded where it is used, not before a request
 

@@ -11,17 +11,18 @@ from bot.checkout.clone import Checkout
 from bot.contracts import journal as lines
 from bot.run.agent_workshop import CallPlace
 from bot.run.folder import RunFolder
+from bot.run.network import Network
 from bot.sandbox.confinement import Confinement
 from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
 
 
 class Workshops:
     """`root` is where the tree is seen inside; `skills` is the folder of those, where there are any; `ask` answers the
-    agent's tool host. `outfit` is what the agent's first workshop gets done before its first call."""
+    agent's tool host. `network` is what of the network each of them reaches."""
 
     def __init__(
         self, checkout: Checkout, confinement: Confinement, folder: RunFolder, root: str,
-        environment: Mapping[str, str], skills: Path | None, journal: Journal,
+        environment: Mapping[str, str], skills: Path | None, journal: Journal, network: Network,
     ) -> None:  # fmt: skip
         self._checkout = checkout
         self._confinement = confinement
@@ -30,6 +31,7 @@ class Workshops:
         self._environment = environment
         self._skills = skills
         self._journal = journal
+        self._network = network
 
     def of_agent(self, number: int, read_only: Sequence[Path], ask: Callable[[Question], Answer]) -> Workshop:
         """The agent's n-th workshop. All of them share one history of files, so that versions go on being counted."""
@@ -44,6 +46,7 @@ class Workshops:
             bring=tuple(read_only),
             skills=self._skills,
             archive=self._folder.archive,
+            way_out=self._network.of_agent(),
         )
 
     def of_commands(self, name: str, tree: Path, read_only: Sequence[Path]) -> Workshop:
@@ -56,6 +59,7 @@ class Workshops:
             environment=self._environment,
             ask=_no_questions,
             bring=tuple(read_only),
+            way_out=self._network.of(name),
         )
 
     def changed(self, place: CallPlace, scan: ScanResult) -> None:

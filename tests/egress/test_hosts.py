@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.egress.hosts import Target, authority, host_name
-from bot.egress.presets import PRESETS, Mirror, targets
+from bot.egress.presets import PRESETS, Mirror, mirror, targets
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,33 @@ def test_a_mirror_stands_in_place_of_its_preset() -> None:
         ["python", "node"], [Mirror("python", target, "https://packages.corp.example:8443/simple")]
     )
     assert found == {target, Target("registry.npmjs.org", 443)}
+
+
+def test_a_mirror_is_named_by_preset_and_address() -> None:
+    assert mirror("python=https://packages.corp.example:8443/simple") == Mirror(
+        "python",
+        Target("packages.corp.example", 8443, private=True),
+        "https://packages.corp.example:8443/simple",
+    )
+    assert mirror("node=https://npm.corp.example").target.port == 443
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("ruby=https://gems.example/", "no preset"),
+        ("https://packages.example/", "no preset"),
+        ("python=http://packages.example/simple", "https://host/path"),
+        ("python=packages.example", "https://host/path"),
+        ("python=https://10.0.0.1/simple", "https://host/path"),
+        ("python=https://packages.example/simple?x=1", "https://host/path"),
+        ("python=https://user:secret@packages.example/simple", "every command could read"),
+    ],
+)
+def test_what_is_no_mirror_is_refused(text: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why) as refused:
+        mirror(text)
+    assert "secret" not in str(refused.value)
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:

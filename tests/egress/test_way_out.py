@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
-import ssl
 import sys
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +17,7 @@ from bot.egress.presets import Mirror
 from bot.egress.way_out import WayOut
 from bot.sandbox.choose import choose
 from bot.workshop.client.workshop import Workshop
+from tests.support.registry import registry
 from tests.support.tls import make_authority, tls_server
 from tests.support.workshops import Bench, bash, eventually, make_tree
 
@@ -29,41 +26,6 @@ pytestmark = pytest.mark.bubblewrap
 HOST = "packages.test"
 PIP = Path(pip.__file__).parent
 PYTHON = os.path.realpath(sys.executable)
-
-
-def a_wheel() -> bytes:
-    """The package `tidyhello` 1.0."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as wheel:
-        wheel.writestr("tidyhello.py", "GREETING = 'hello from the registry'\n")
-        wheel.writestr(
-            "tidyhello-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tidyhello\nVersion: 1.0\n"
-        )
-        wheel.writestr(
-            "tidyhello-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(
-            "tidyhello-1.0.dist-info/RECORD",
-            "tidyhello.py,,\ntidyhello-1.0.dist-info/METADATA,,\ntidyhello-1.0.dist-info/WHEEL,,\n"
-            "tidyhello-1.0.dist-info/RECORD,,\n",
-        )
-    return data.getvalue()
-
-
-def registry(connection: ssl.SSLSocket) -> None:
-    """A package index of one package."""
-    wheel = a_wheel()
-    name = "tidyhello-1.0-py3-none-any.whl"
-    link = f'<a href="/files/{name}#sha256={hashlib.sha256(wheel).hexdigest()}">{name}</a>'.encode()
-    asked = b""
-    while data := connection.recv(65536):
-        asked += data
-        while b"\r\n\r\n" in asked:
-            head, _, asked = asked.partition(b"\r\n\r\n")
-            path = head.split(b" ")[1]
-            kind, body = ("text/html", link) if path == b"/simple/tidyhello/" else ("application/zip", wheel)
-            answer = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-            connection.sendall(answer.encode() + body)
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bot.checkout.clone import Source
@@ -123,13 +124,19 @@ def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> in
 
 
 def carry_out(
-    stage: Stage, request: Request, steps: Sequence[Step] | Script, *, resume: Path | None = None, **job: Any
-) -> Came:
-    """Run `request`; the bundle is where the stage's `publish` looks for it."""
+    stage: Stage, request: Request, steps: Sequence[Step] | Script, *, resume: Path | None = None,
+    more: Mapping[str, str] = MappingProxyType({}), **job: Any,
+) -> Came:  # fmt: skip
+    """Run `request`, with `more` in its environment; the bundle is where the stage's `publish` looks for it."""
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="run-", dir=stage.folder)))
     pull = request.pull
     with ModelServer(steps) as server:
-        environment = {"PATH": os.environ["PATH"], "HOME": str(stage.folder / "home"), **server.environment()}
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(stage.folder / "home"),
+            **server.environment(),
+            **more,
+        }
         ended = run_job(
             Job(
                 request=request,

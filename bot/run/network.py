@@ -1,0 +1,100 @@
+"""What of the network the workshops of one run reach, and what they asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.contracts.network import HostUse
+from bot.contracts.request import Request
+from bot.contracts.wording import count_of
+from bot.policy.egress import egress
+from bot.policy.schema import Policy
+from bot.run.profiles import SHELL_TOOLS, Profile
+
+if TYPE_CHECKING:
+    from bot.egress.presets import Mirror
+    from bot.egress.proxy import Proxy
+    from bot.egress.way_out import WayOut
+    from bot.workshop.client.workshop import Workshop
+
+SETUP = "setup"
+"""The name of the workshop in which setup's commands run."""
+
+_MOST_SHOWN = 20
+
+
+class Network:
+    """`environment` is where the workflow names its mirrors and their authority; raises `UsageError` for what is none.
+    Nothing of a fork gets any network, whoever asked for it: what its commands fetch is what its author says."""
+
+    def __init__(
+        self, policy: Policy, request: Request, profile: Profile, environment: Mapping[str, str]
+    ) -> None:
+        fork = request.pull is not None and request.pull.from_fork(request.repository)
+        runs = bool(set(SHELL_TOOLS).intersection(profile.tools)) and not profile.unrun
+        self._presets = egress(policy, request.actor.tier) if runs and not fork else ()
+        steps = () if fork else policy.setup
+        self._of_setup = tuple(dict.fromkeys(name for step in steps for name in step.egress))
+        self._fork = fork
+        self._mirrors = _mirrors(environment.get("SLASH_AGENT_MIRRORS", ""))
+        self._ca = environment.get("SSL_CERT_FILE", "")
+        self._proxies: list[Proxy] = []
+
+    def of_agent(self) -> WayOut | None:
+        """For the agent's own commands."""
+        return self._way_out(self._presets)
+
+    def of(self, name: str) -> WayOut | None:
+        """For the commands of the workshop `name`: those of setup have what their steps say, checks what the agent
+        has."""
+        return self._way_out(self._of_setup if name == SETUP else self._presets)
+
+    def hold_to(self, presets: Sequence[str], workshop: Workshop) -> None:
+        """Let `workshop` reach no more than `presets` from now on."""
+        if workshop.proxy is not None:
+            from bot.egress.presets import targets
+
+            workshop.proxy.targets = targets(() if self._fork else presets, self._mirrors)
+
+    def used(self) -> tuple[HostUse, ...]:
+        """What was asked for so far, by host and by what came of it; those that were refused first."""
+        found: dict[tuple[str, bool, str], HostUse] = {}
+        for tunnel in (tunnel for proxy in self._proxies for tunnel in proxy.tunnels):
+            key = (tunnel.host, tunnel.allowed, tunnel.why)
+            so_far = found.get(key, HostUse(*key))
+            found[key] = HostUse(*key, so_far.tunnels + 1, so_far.up + tunnel.up, so_far.down + tunnel.down)
+        return tuple(sorted(found.values(), key=lambda use: (use.allowed, use.host, use.why)))
+
+    def _way_out(self, presets: Sequence[str]) -> WayOut | None:
+        if not presets:
+            return None
+        from bot.egress.way_out import WayOut
+
+        ca = Path(self._ca) if self._ca and self._mirrors else None
+        return WayOut(tuple(presets), self._mirrors, ca, opened=self._proxies.append)
+
+
+def _mirrors(named: str) -> tuple[Mirror, ...]:
+    if not named.strip():
+        return ()
+    from bot.egress.presets import mirror
+
+    return tuple(map(mirror, named.split()))
+
+
+def said(uses: Sequence[HostUse]) -> tuple[str, ...]:
+    """One sentence a host, for the journal and for people; at most twenty."""
+    shown = [_sentence(use) for use in uses[:_MOST_SHOWN]]
+    left = len(uses) - len(shown)
+    return (*shown, f"Network: {count_of(left, 'further host')}.") if left > 0 else tuple(shown)
+
+
+def _sentence(use: HostUse) -> str:
+    how = count_of(use.tunnels, "tunnel")
+    if not use.allowed:
+        return f"Network: {use.host or 'something that is no host'} was refused ({how}): {use.why}."
+    kib = (use.down + 1023) // 1024
+    cut = f"; {use.why}" if use.why else ""
+    return f"Network: {use.host}, {how}, {kib} KiB came and {use.up} bytes went{cut}."

@@ -1,0 +1,114 @@
+"""Egress in a whole run: what policy gives its commands, its setup and its checks, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.contracts.outcome import Status
+from bot.contracts.request import Verb
+from tests.support.fix_script import shell
+from tests.support.model_script import Say, Turn
+from tests.support.registry import registry
+from tests.support.stage import Stage
+from tests.support.tls import make_authority, tls_server
+from tests.support.verb_runs import carry_out, fork_pull, request_in, request_on
+
+pytestmark = pytest.mark.bubblewrap
+
+HOST = "packages.test"
+PROBE = "exec 3<>/dev/tcp/127.0.0.1/3128 && echo there is a proxy; env"
+
+POLICY = """version: 1
+setup:
+  - command: curl -sS --max-time 20 https://packages.test:PORT/simple/tidyhello/ > index.html
+    egress: [python]
+  - command: "! curl -sS --max-time 20 https://packages.test:PORT/simple/tidyhello/"
+checks:
+  - name: has its index
+    command: grep -q tidyhello index.html
+tiers:
+  maintainer:
+    egress: [python]
+"""
+
+
+class Registry(NamedTuple):
+    """`environment` names it as the workflow's mirror."""
+
+    port: int
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
+    trusted, server = make_authority(tmp_path_factory.mktemp("tls"), [HOST])
+    with tls_server(server, registry) as port:
+        yield trusted, port
+
+
+@pytest.fixture
+def mirror(authority: tuple[Path, int], monkeypatch: pytest.MonkeyPatch) -> Registry:
+    trusted, port = authority
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ("127.0.0.1",)
+
+    monkeypatch.setattr("bot.egress.proxy.system_addresses", resolve)
+    return Registry(
+        port, {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
+    )
+
+
+def give_policy(stage: Stage, port: int) -> None:
+    stage.forge.commit(
+        stage.repo, {".github/agent.yml": POLICY.replace("PORT", str(port)), ".gitignore": "index.html\n"}
+    )
+
+
+def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
+    stage: Stage, mirror: Registry
+) -> None:
+    give_policy(stage, mirror.port)
+    get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
+    came = carry_out(
+        stage,
+        request_in(stage, Verb.FIX),
+        [shell(get), shell("curl -sS --max-time 20 https://evil.test/"), Turn((Say("Done."),))],
+        more=mirror.environment,
+    )
+    assert "tidyhello-1.0" in came.results[0]
+    assert "Refused by the sandbox" in came.results[1] or "403" in came.results[1]
+    assert came.outcome.status is Status.NO_CHANGE
+    uses = {(use.host.partition(":")[0], use.allowed): use for use in came.outcome.network}
+    assert uses[HOST, True].tunnels == 2  # setup's first step, and the model's command
+    assert uses[HOST, False].why == "not on the list of allowed hosts"  # setup's second step
+    assert uses["evil.test", False].tunnels == 1
+    assert any(note.startswith("Network: evil.test was refused (1 tunnel)") for note in came.outcome.notes)
+
+
+def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> None:
+    policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    number = fork_pull(stage, {"tidytime/new.py": "x = 1\n"})
+    asked = request_on(stage, number, Verb.FIX)
+    assert asked.pull is not None
+    came = carry_out(
+        stage, request_on(stage, number, Verb.FIX, trusted_sha=asked.pull.head_sha),
+        [shell(PROBE), Turn((Say("Done."),))],
+        more=mirror.environment,
+    )  # fmt: skip
+    assert "there is a proxy" not in came.results[0]
+    assert "PROXY" not in came.results[0]
+    assert came.outcome.network == ()
+
+
+def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage) -> None:
+    with pytest.raises(UsageError, match="mirror"):
+        carry_out(
+            stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": "ruby=https://x.test/"}
+        )
