@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bot.agent.compaction import Shortened, Situation, Stuck
 from bot.agent.journal_file import JournalFile
+from bot.agent.toolbox import CANNOT_GO_ON
 from bot.agent.versions import changed_files
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
@@ -231,11 +232,18 @@ def first_difference(recorded: JournalFile, again: JournalFile) -> str:
     return ""
 
 
+def _trouble(now: str, was: str) -> str:
+    """What a call of the replay could not go on for, a `ReplayError` mostly; empty where it could."""
+    return "" if now == was or not now.startswith(CANNOT_GO_ON) else now.removeprefix(CANNOT_GO_ON)
+
+
 def _call_difference(old: RecordedCall, new: RecordedCall) -> str:
     if old.call != new.call and not (old.masked or new.masked):
         return f"{old.name}: the call itself differs."
     if old.result is None or new.result is None:
         return "" if old.result is new.result else f"{old.name}: only one of the runs has its result."
+    if trouble := _trouble(new.result.content, old.result.content):
+        return trouble if trouble.startswith(old.name) else f"{old.name}: {trouble}"
     if old.result.is_error != new.result.is_error:
         return f"{old.name}: is_error was {old.result.is_error} and is {new.result.is_error}."
     if old.result.content != new.result.content and not (old.masked or new.masked):

@@ -98,7 +98,7 @@ class Toolbox:
             ran = True
             outcome = self._handlers[spec.name](values, cancel)
         except AgentError as error:
-            failed = _error(call, f"The tool cannot go on: {error}")
+            failed = _error(call, f"{CANNOT_GO_ON}{error}")
             return failed._replace(permission=permission, ran=ran, fatal=str(error))
         except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result (S-024).
             return _crash(call, error)._replace(permission=permission, ran=ran)
@@ -121,6 +121,7 @@ class Toolbox:
         return f'There is no tool "{name[:100]}".{hint} The tools are: {", ".join(self._specs)}.'
 
 
+CANNOT_GO_ON = "The tool cannot go on: "
 TRUNCATED = (
     "Not run: the answer was cut off before this call was whole, since it reached its output limit. Send "
     "it again in smaller pieces: write a large file in several edits, and keep the text before a call short."

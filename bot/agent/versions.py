@@ -106,7 +106,8 @@ class _History:
 
     def edited(self, file: Mapping[str, Any], by: str, turn: int, at: float) -> None:
         path = file["path"]
-        known = self._before(path, file.get("before_hash"))
+        mode = _number(file, "mode")
+        known = self._before(path, file.get("before_hash"), mode=mode)
         parent = (path, len(known) - 1)
         source = file.get("moved_from")
         if isinstance(source, str) and len(self.versions.get(source, ())) > 1:
@@ -114,7 +115,7 @@ class _History:
         known.append(
             Version(
                 path, len(known), file["after_hash"], by, turn, at, str(file.get("diff", "")),
-                _count(file, "additions"), _count(file, "removals"), parent,
+                _number(file, "additions") or 0, _number(file, "removals") or 0, parent, mode=mode,
             )
         )  # fmt: skip
 
@@ -128,13 +129,15 @@ class _History:
             )
         )  # fmt: skip
 
-    def _before(self, path: str, sha256: str | None, content: bytes | None = None) -> list[Version]:
+    def _before(
+        self, path: str, sha256: str | None, content: bytes | None = None, mode: int | None = None
+    ) -> list[Version]:
         """The file's versions so far, the last of them being what it was just before a change."""
         known = self.versions.setdefault(path, [])
         if not known:
-            known.append(Version(path, 0, sha256, BASE, content=content))
+            known.append(Version(path, 0, sha256, BASE, content=content, mode=mode))
         elif sha256 != "" and known[-1].sha256 != sha256:
-            known.append(Version(path, len(known), sha256, OUTSIDE, content=content))
+            known.append(Version(path, len(known), sha256, OUTSIDE, content=content, mode=mode))
         return known
 
 
@@ -179,6 +182,6 @@ def _content(version: Version, before: bytes | None, base: Callable[[str], bytes
     return data
 
 
-def _count(file: Mapping[str, Any], name: str) -> int:
+def _number(file: Mapping[str, Any], name: str) -> int | None:
     value = file.get(name)
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) else None

@@ -17,6 +17,7 @@ from bot.agent.replay import (
     first_difference,
     recorded_calls,
 )
+from bot.agent.toolbox import CANNOT_GO_ON
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result, RunEnded, SessionEnded
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome
@@ -136,6 +137,23 @@ END = (SessionEnded("end_turn", "", 2), RunEnded("changed", "end_turn", "", patc
             "turn 1, bash (c1): the result differs",
         ),
         ((TURN_1, RESULTS[0], RESULTS[1]._replace(is_error=True), *END), "is_error was False and is True"),
+        (
+            (
+                TURN_1,
+                RESULTS[0],
+                RESULTS[1]._replace(is_error=True, content=f"{CANNOT_GO_ON}no such file."),
+                *END,
+            ),
+            "turn 1, edit (c2): no such file.",
+        ),
+        (
+            (
+                TURN_1,
+                RESULTS[0]._replace(is_error=True, content=f"{CANNOT_GO_ON}turn 1, bash (c1): x."),
+                *END,
+            ),
+            "turn 1, bash (c1): x.",
+        ),
         ((TURN_1, RESULTS[0], *END), "turn 1, edit (c2): only one of the runs has its result"),
         ((), "turn 1, bash (c1): only the recording has this call"),
         ((TURN_1, *RESULTS, END[0], END[1]._replace(patch_sha256="q")), "patch_sha256 was p and is q"),

@@ -89,6 +89,18 @@ def test_a_file_that_is_created_was_absent_before(tmp_path: Path) -> None:
     assert [content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
 
 
+def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path) -> None:
+    """Of a deleted executable only the journal knows that it was one."""
+    gone = change("run.sh", "one\n", None, mode=0o755)
+    made = change("new.sh", None, "one\n", mode=0o700)
+    history = versions(
+        journal(tmp_path, edit(1, gone), edit(2, made), edit(3, change("old.sh", "a\n", "b\n")))
+    )
+    assert history["run.sh"][0].mode == 0o755
+    assert history["new.sh"][1].mode == 0o700
+    assert [version.mode for version in history["old.sh"]] == [None, None]  # as journals of before have it
+
+
 def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path) -> None:
     moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
     gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,9 @@ def test_a_replay_stops_where_a_patch_comes_out_another_way(cli: Cli, repo: Path
     assert journal.read_text() != text
     ran = cli("replay", journal, "--repo", repo)
     assert ran.code == 1
-    assert "turn 2, patch" in ran.out
+    named = re.search(r"turn 2, patch \(\w+\): (.*)", ran.out)
+    assert named is not None
+    assert re.fullmatch(rf"after_hash of {FORMAT} was [0-9a-f]+ and is [0-9a-f]+\.", named[1])
 
 
 def test_one_denied_path_denies_the_whole_patch(cli: Cli, repo: Path, bundle: Path) -> None:
@@ -104,6 +107,8 @@ def test_one_question_about_all_files_is_in_the_journal(cli: Cli, repo: Path, bu
 
 
 def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path) -> None:
+    (repo / CHANGES).chmod(0o755)
+    commit_all(repo)
     steps: list[Step] = [PATCH, shell(f"echo '# by hand' >> {FORMAT}; printf 'a\\0' > b")]
     journal = run(cli, repo, bundle, *steps)
     listed = cli("replay", journal, "--repo", repo, "--versions").out
@@ -137,6 +142,7 @@ def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: P
     assert not (repo / CHANGES).exists()
     restored(CHANGES, 0)
     assert (repo / CHANGES).read_bytes() == changes
+    assert (repo / CHANGES).stat().st_mode & 0o777 == 0o755
     restored("docs/new.md", 1)
     assert (repo / "docs/new.md").read_text() == "# New\n"
     restored("tidytime/unit.py", 1)

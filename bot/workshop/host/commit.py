@@ -6,6 +6,7 @@ answer, nothing is written at all.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -200,6 +201,7 @@ def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
         "before_hash": change.before.sha256 if change.before else None,
         "after_hash": None,
         "created": change.before is None,
+        "mode": _mode(proposal),
     }
     if change.after is None or proposal.digest is None:
         context.records.forget(change.path)
@@ -222,8 +224,18 @@ def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
     gone = {
         "path": change.source.name, "diff": "", "additions": 0, "removals": 0,
         "before_hash": change.source.sha256, "after_hash": None, "created": False, "moved_to": proposal.name,
+        "mode": noted["mode"],
     }  # fmt: skip
     return [noted | {"moved_from": change.source.name}, gone]
+
+
+def _mode(proposal: _Proposal) -> int | None:
+    """The permission bits of the file, of one that is gone those that it had."""
+    if proposal.mode is not None or proposal.data is None:
+        return proposal.mode
+    with contextlib.suppress(OSError):
+        return stat.S_IMODE(os.lstat(proposal.change.path).st_mode)
+    return None
 
 
 def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:

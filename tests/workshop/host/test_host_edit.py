@@ -29,6 +29,7 @@ def test_one_match_is_replaced_and_the_result_shows_the_place(bench: Bench) -> N
 
 def test_the_metadata_has_diff_counts_and_hashes(bench: Bench) -> None:
     viewed(bench, "a.py", "one\ntwo\n")
+    (bench.root / "a.py").chmod(0o750)
     metadata = bench.call("edit", path="a.py", old="two", new="2").metadata
     assert metadata == {
         "path": "a.py",
@@ -38,6 +39,7 @@ def test_the_metadata_has_diff_counts_and_hashes(bench: Bench) -> None:
         "before_hash": hashlib.sha256(b"one\ntwo\n").hexdigest(),
         "after_hash": hashlib.sha256(b"one\n2\n").hexdigest(),
         "created": False,
+        "mode": 0o750,
     }
 
 

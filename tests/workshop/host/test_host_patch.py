@@ -121,6 +121,8 @@ def test_the_result_names_the_files_and_shows_the_places(bench: Bench) -> None:
 
 def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
     fill(bench, {"a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n"})
+    for name, mode in (("a.txt", 0o640), ("b.txt", 0o755), ("c.txt", 0o700)):
+        (bench.root / name).chmod(mode)
     outcome = bench.call(
         "patch",
         patch=wrapped(
@@ -136,18 +138,21 @@ def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
             {
                 "path": "a.txt", "diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n", "additions": 1,
                 "removals": 1, "before_hash": one, "after_hash": two, "created": False,
+                "mode": 0o640,
             },
             {
                 "path": "d.txt", "diff": "rename from b.txt\nrename to d.txt\n", "additions": 0, "removals": 0,
                 "before_hash": None, "after_hash": b, "created": True, "moved_from": "b.txt",
+                "mode": 0o755,
             },
             {
                 "path": "b.txt", "diff": "", "additions": 0, "removals": 0, "before_hash": b, "after_hash": None,
-                "created": False, "moved_to": "d.txt",
+                "created": False, "moved_to": "d.txt", "mode": 0o755,
             },
             {
                 "path": "c.txt", "diff": "--- a/c.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-c\n", "additions": 0,
                 "removals": 1, "before_hash": c, "after_hash": None, "created": False,
+                "mode": 0o700,
             },
         ],
     }  # fmt: skip
