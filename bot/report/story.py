@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bot.agent.journal import JournalFile
+from bot.agent.transcript import as_text
 from bot.agent.versions import Version, changed_files, versions
 from bot.contracts.journal import (
+    AgentStarted,
     CallOpened,
     CallStarted,
     Checked,
+    Compacted,
     Delta,
     FilesChanged,
-    FileVersion,
     Note,
     Permitted,
     Question,
+    Recalled,
     RequestSent,
     Response,
     ResponseFailed,
@@ -28,19 +30,10 @@ from bot.contracts.journal import (
     SessionEnded,
     UserText,
 )
-from bot.contracts.messages import Part, Text, Thinking, ToolCall, Usage
+from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall, Usage
+from bot.report.changes import ChangedPath, changed_path, counts
 
-_LARGEST_DIFF = 64 * 1024
 _LONGEST = 24_000
-
-
-@dataclass(slots=True)
-class ChangedPath:
-    """One file that a command changed. `diff` is empty where the contents are not text or not known."""
-
-    path: str
-    what: str
-    diff: str = ""
 
 
 @dataclass(slots=True)
@@ -56,6 +49,7 @@ class Call:
     result: Result | None = None
     files: list[ChangedPath] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    agents: list[Agent] = field(default_factory=list)
 
     @property
     def state(self) -> str:
@@ -98,8 +92,18 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Agent:
+    """A subagent that a call started, with a story of its own."""
+
+    name: str
+    prompt: str
+    story: Story
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
-    """A user message of the history, or a note for readers (`origin` "note")."""
+    """A user message of the history, or what readers should know besides: `origin` "note"; "recalled" is the
+    conversation that the run went on with, "summary" what stands for the part that was left out."""
 
     at: float
     origin: str
@@ -144,8 +148,15 @@ class Story:
 def tell(journal: JournalFile) -> Story:
     """The story of a journal, complete or cut."""
     teller = _Teller()
+    if recalled := [Message(line.role, line.parts) for line in journal.records(Recalled)]:
+        teller.story.timeline.append(Said(0.0, "recalled", as_text(recalled)))
     for line in journal.lines:
         teller.hear(line.record, line.at)
+    for line in journal.everything:
+        if isinstance(line.record, AgentStarted) and line.agent:
+            started = line.record
+            own = tell(journal.of(line.agent)._replace(everything=()))
+            teller.started(Agent(started.name, started.prompt, own), started.turn, started.call_id)
     teller.finish()
     for path, found in versions(journal).items():
         if path in teller.story.files:
@@ -169,6 +180,8 @@ class _Teller:
             story.timeline.append(Said(at, record.origin, record.text))
         elif isinstance(record, Note):
             story.timeline.append(Said(at, "note", record.text))
+        elif isinstance(record, Compacted):
+            self._shortened(record, at)
         elif isinstance(record, RequestSent):
             self._turn(record.turn, at)
         elif isinstance(record, Delta | CallOpened):
@@ -199,6 +212,16 @@ class _Teller:
         elif isinstance(record, RunEnded):
             story.run = record
 
+    def started(self, agent: Agent, turn: int, call_id: str) -> None:
+        """Put the subagent below the call that started it, and what it changed among the run's files."""
+        self._call_of(turn, call_id, agent.story.seconds).agents.append(agent)
+        story, own = self.story, agent.story
+        story.usage, story.cost = story.usage + own.usage, story.cost + own.cost
+        for row in own.files.values():
+            for tool in row.tools:
+                self._touched(row.path, tool, 0, 0)
+            self._touched(row.path, row.tools[0], row.additions, row.removals)
+
     def finish(self) -> None:
         """Show what streamed of an answer that never became whole, and what the session came to."""
         for number, records in self._streamed.items():
@@ -222,6 +245,25 @@ class _Teller:
             self._turns[number] = turn = Turn(number, at)
             self.story.timeline.append(turn)
         return self._turns[number]
+
+    def _shortened(self, record: Compacted, at: float) -> None:
+        story = self.story
+        story.usage, story.cost = story.usage + record.usage, story.cost + record.cost
+        if record.failure:
+            story.timeline.append(
+                Said(at, "note", f"The conversation could not be made shorter. {record.failure}")
+            )
+            return
+        tokens = f"{record.before:,} tokens became {record.after:,}"
+        story.timeline.append(Said(at, "note", f"The conversation was made shorter: {tokens}."))
+        story.timeline.append(Said(at, "summary", record.text))
+
+    def _call_of(self, number: int, call_id: str, at: float) -> Call:
+        """The call of that id, whether it has its result or not."""
+        calls = self._turn(number, at).calls
+        return next((call for call in calls if call.id == call_id), None) or self._call(
+            number, call_id, "task", at
+        )
 
     def _call(self, number: int, call_id: str, name: str, at: float) -> Call:
         """The first call of that id in the turn that has no result yet, else a new one."""
@@ -260,18 +302,18 @@ class _Teller:
         if record.is_error:
             return
         for file in changed_files(record.metadata):
-            added, removed = _counts(str(file.get("diff", "")))
+            added, removed = counts(str(file.get("diff", "")))
             self._touched(file["path"], record.name, added, removed)
 
     def _changed(self, record: FilesChanged, at: float) -> None:
         turn = self._turn(record.turn, at)
         call = next((call for call in reversed(turn.calls) if call.id == record.call_id), None)
-        shown = [_changed_path(file) for file in record.files]
+        shown = [changed_path(file) for file in record.files]
         (call.files if call is not None else turn.files).extend(shown)
         if record.note and call is not None:
             call.notes.append(record.note)
         for file in shown:
-            added, removed = _counts(file.diff)
+            added, removed = counts(file.diff)
             self._touched(file.path, call.name if call is not None else "command", added, removed)
 
     def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:
@@ -311,46 +353,6 @@ def _readable(arguments: str) -> str:
         below = "\n" in text or text[:1].isspace()  # indentation is only seen at a line's start
         rows.append(f"{key}:\n{text}" if below else f"{key}: {text}")
     return "\n".join(rows)
-
-
-def _changed_path(file: FileVersion) -> ChangedPath:
-    if file.link is not None:
-        return ChangedPath(file.path, f"became a link to {file.link}")
-    if file.after is None:
-        what = "removed"
-    elif file.before is None:
-        what = "created"
-    else:
-        what = "changed"
-    if file.oversize:
-        return ChangedPath(file.path, f"{what}, too large to keep")
-    return ChangedPath(file.path, what, _diff(file))
-
-
-def _diff(file: FileVersion) -> str:
-    known = (file.before is None or file.before_content is not None) and (
-        file.after is None or file.content is not None
-    )
-    if not known:
-        return ""
-    before, after = file.before_content or b"", file.content or b""
-    if len(before) + len(after) > _LARGEST_DIFF or b"\0" in before + after:
-        return ""
-    rows = difflib.unified_diff(
-        before.decode("utf-8", "replace").split("\n"),
-        after.decode("utf-8", "replace").split("\n"),
-        f"a/{file.path}",
-        f"b/{file.path}",
-        lineterm="",
-    )
-    return "\n".join(rows)
-
-
-def _counts(diff: str) -> tuple[int, int]:
-    rows = diff.split("\n")
-    added = sum(row.startswith("+") and not row.startswith("+++ ") for row in rows)
-    removed = sum(row.startswith("-") and not row.startswith("--- ") for row in rows)
-    return added, removed
 
 
 def shortened(text: str) -> str:

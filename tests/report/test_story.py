@@ -5,8 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.agent.journal import Journal, read_journal
-from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
-from bot.contracts.messages import ToolCall
+from bot.contracts.journal import (
+    AgentStarted,
+    Compacted,
+    FilesChanged,
+    FileVersion,
+    Recalled,
+    Response,
+    Result,
+    SessionEnded,
+    UserText,
+)
+from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.page import render_page
 from bot.report.story import tell
 from tests.support.sessions import header
@@ -37,3 +47,50 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
     page = render_page(path)
     assert "0 base: as it was · 1 patch in turn 1: +2 -1 · 2 bash in turn 1: changed" in page
     assert "1 patch in turn 1: deleted" in page
+
+
+def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, lambda text: text) as journal:
+        journal.write(header())
+        journal.write(Response(1, (ToolCall("t1", "task", "{}"),), "tool_use", "", Usage(10, 0, 0, 1), 0.25))
+        own = journal.of("code-1")
+        own.write(AgentStarted(1, "t1", "code-1", "code", "system", "mend <b>it</b>"))
+        own.write(UserText(0, "mend <b>it</b>", "task"))
+        own.write(Response(1, CALLS[:1], "tool_use", "", Usage(20, 0, 0, 2), 0.5))
+        own.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
+        own.write(SessionEnded("end_turn", "", 1))
+        journal.write(Result(1, "t1", "task", "Mended."))
+    story = tell(read_journal(path))
+    agent = story.turns[0].calls[0].agents[0]
+    assert (agent.name, agent.story.turns[0].calls[0].name) == ("code-1", "patch")
+    assert [(row.path, row.tools, row.additions, row.removals) for row in story.files.values()] == [
+        ("a.py", ["patch"], 2, 1),
+        ("b.py", ["patch"], 0, 1),
+    ]
+    assert (story.cost, story.usage.input, len(story.turns)) == (0.75, 30, 1)
+    page = render_page(path)
+    assert "the subagent <code>code-1</code>: 1 turn, $0.50" in page
+    assert 'id="code-1-turn-1"' in page
+    assert page.index('id="turn-1"') < page.index('id="code-1-turn-1"')
+    assert "mend &lt;b&gt;it" in page
+    assert "<b>it" not in page
+
+
+def test_a_conversation_that_was_gone_on_with_and_made_shorter_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, lambda text: text) as journal:
+        journal.write(header())
+        journal.write(Recalled("user", (Text("what was asked <i>first</i>"),)))
+        journal.write(Recalled("assistant", (Text("half of it"),)))
+        journal.write(UserText(0, "go on", "task"))
+        journal.write(Compacted(1, "the summary", 2, 9000, 1000, Usage(5, 0, 0, 1), 0.125))
+        journal.write(Compacted(2, failure="It does not fit."))
+    page = render_page(path)
+    assert "The conversation that this run went on with" in page
+    assert "what was asked &lt;i&gt;first&lt;/i&gt;" in page
+    assert "half of it" in page
+    assert "9,000 tokens became 1,000" in page
+    assert "the summary" in page
+    assert "The conversation could not be made shorter. It does not fit." in page
+    assert tell(read_journal(path)).cost == 0.125
