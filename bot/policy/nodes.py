@@ -61,8 +61,9 @@ def compose(text: str, problems: Problems) -> yaml.Node | None:
         root: yaml.Node | None = yaml.compose(text, _LOADER)
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        problems.stop(line, column, f"not YAML: {error.reason}")
+        problems.stop(*_end_of(before), f"not YAML: {error.reason}")
+    except UnicodeEncodeError as error:
+        problems.stop(*_end_of(text[: error.start]), "not YAML: half of a surrogate pair")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -212,6 +213,10 @@ def _check_depth(text: str, problems: Problems) -> None:
             problems.stop(*_place(event), f"nested over {MAX_DEPTH} levels deep")
         if documents > 1:
             problems.stop(*_place(event), "a second document begins here; there may be one")
+
+
+def _end_of(text: str) -> tuple[int, int]:
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
 def _place(marked: yaml.Node | yaml.Event) -> tuple[int, int]:

@@ -11,28 +11,36 @@ commands in silence.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from bot.policy.wrappers import runs_another
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Language, Node, Tree
 
 # In bytes of UTF-8. Longer commands are opaque and never parsed.
 MAX_COMMAND = 8 * 1024
+# In seconds of this thread's own time. The parser takes time by the square of some texts' length, and then the command
+# is opaque too; what people write takes a hundredth of a second at most.
+MAX_PARSING = 0.5
+# Beneath this many bytes no text comes near the limit, so none is kept.
+_SURELY_SHORT = 512
 
 Words = tuple[str, ...]
 
 _JOINTS = frozenset({"&&", "||", ";", "|", "\n"})
 _CONTAINERS = frozenset({"program", "list", "pipeline"})
 _NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
 _PLAIN_ASCII = re.compile(r"[A-Za-z0-9_@%+=:,./-]")
 _NAME = re.compile(r"[A-Za-z0-9_.+/-]+")
 _SPECIAL_IN_QUOTES = re.compile(r"[$`\\!]")
-_BETWEEN_WORDS = re.compile(rb"[ \t]*")
-_BETWEEN_COMMANDS = re.compile(rb"[ \t\n]*")
+_BETWEEN_WORDS = re.compile(r"[ \t]*")
+_BETWEEN_COMMANDS = re.compile(r"[ \t\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +55,54 @@ class ShellCommand:
     seen: tuple[Words, ...]
 
 
-def parse_shell(command: str) -> ShellCommand:
+def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
     """What `command` is by the grammar above. Never raises, whatever the text."""
-    source = command.encode("utf-8", "surrogatepass")
-    if len(source) > MAX_COMMAND:
+    if len(command.encode("utf-8", "surrogatepass")) > MAX_COMMAND:
         return ShellCommand(None, ())
+    tree = _parse(command, seconds)
+    if tree is None:
+        return ShellCommand(None, ())
+    root = tree.root_node
+    commands = (node for node in _walk(root) if node.type == "command")
+    seen = tuple(words for node in commands if (words := _seen_words(node, command)))
+    if "\\\n" in command or _NOT_TEXT.search(command) or root.has_error:
+        return ShellCommand(None, seen)
+    return ShellCommand(_simple_commands(root, command), seen)
+
+
+def _parse(command: str, seconds: float) -> Tree | None:
+    """The parse, in which a byte's place is its letter's in `command`; `None` where it took too long.
+
+    The parser is shown `%`, which is a word's letter and nothing else, for each letter beyond ASCII: the grammar's
+    scanner looks letters up in a table of the C library that ends long before Unicode does, and `{\U0010ffff` was the
+    end of the process (tree-sitter-bash 0.25.1). A parser is for one text: it is made in microseconds, two threads
+    never share one, and one that was stopped half-way would go on with the old text.
+    """
+    import tree_sitter
+
+    source = _NOT_ASCII.sub("%", command).encode("ascii")
+    parser = tree_sitter.Parser(_language())
+    if len(source) <= _SURELY_SHORT:
+        return parser.parse(source)
+    view, end = memoryview(source), time.thread_time() + seconds
+    try:
+        return parser.parse(
+            lambda offset, point: view[offset:],
+            progress_callback=lambda offset, has_error: time.thread_time() > end,
+        )
+    except ValueError:
+        return None
+
+
+@cache
+def _language() -> Language:
     import tree_sitter
     import tree_sitter_bash
 
-    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-    root = parser.parse(source).root_node
-    seen = tuple(words for node in _walk(root) if node.type == "command" and (words := _seen_words(node)))
-    if "\\\n" in command or _NOT_TEXT.search(command) or root.has_error:
-        return ShellCommand(None, seen)
-    return ShellCommand(_simple_commands(root, source), seen)
+    return tree_sitter.Language(tree_sitter_bash.language())
 
 
-def _simple_commands(root: Node, source: bytes) -> tuple[Words, ...] | None:
+def _simple_commands(root: Node, source: str) -> tuple[Words, ...] | None:
     """Walks with a stack of its own: a list nests once for each of its operators."""
     commands: list[Words] = []
     position = 0
@@ -88,7 +127,7 @@ def _simple_commands(root: Node, source: bytes) -> tuple[Words, ...] | None:
     return tuple(commands) or None
 
 
-def _command_words(node: Node, source: bytes) -> Words | None:
+def _command_words(node: Node, source: str) -> Words | None:
     """The words of a command in which every one is plain; `None` for any other."""
     words: list[str] = []
     position = node.start_byte
@@ -96,28 +135,30 @@ def _command_words(node: Node, source: bytes) -> Words | None:
         if not _BETWEEN_WORDS.fullmatch(source, position, child.start_byte):
             return None
         position = child.end_byte
-        word = _literal(child.children[0] if child.type == "command_name" else child)
+        word = _literal(child.children[0] if child.type == "command_name" else child, source)
         if word is None:
             return None
         words.append(word)
     return tuple(words) if words and _NAME.fullmatch(words[0]) else None
 
 
-def _seen_words(node: Node) -> Words:
+def _seen_words(node: Node, source: str) -> Words:
     words: list[str] = []
     for child in node.children:
         if child.type == "variable_assignment" and not words:
             continue
-        word = _literal(child.children[0] if child.type == "command_name" and child.children else child)
+        word = _literal(
+            child.children[0] if child.type == "command_name" and child.children else child, source
+        )
         if word is None:
             break
         words.append(word)
     return tuple(words)
 
 
-def _literal(node: Node) -> str | None:
+def _literal(node: Node, source: str) -> str | None:
     """The value of a word that nothing expands; `None` where its value is not plain from its letters."""
-    text = (node.text or b"").decode("utf-8", "replace")
+    text = source[node.start_byte : node.end_byte]
     match node.type:
         case "word" | "number":
             return text if text and not node.children and all(map(_is_plain, text)) else None
@@ -127,7 +168,7 @@ def _literal(node: Node) -> str | None:
             inner = text[1:-1]
             return None if _SPECIAL_IN_QUOTES.search(inner) else inner
         case "concatenation":
-            parts = [_literal(child) for child in node.children]
+            parts = [_literal(child, source) for child in node.children]
             return None if None in parts else "".join(part for part in parts if part is not None)
         case _:
             return None
