@@ -9,8 +9,9 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Literal
 
+from bot.agent.allowance import shares
 from bot.agent.compaction import Files, Situation, Stuck
-from bot.agent.finish import Step, Stop, canceled, exceeded
+from bot.agent.finish import Step, Stop, canceled, commands_exceeded, exceeded
 from bot.agent.guards import (
     DENIALS_IN_A_ROW,
     REPEAT_NOTICE,
@@ -118,7 +119,7 @@ class Conversation:
         seconds = session.clock() - self._started
         if session.own_turns is not None and self.turn >= session.own_turns:
             return Stop(StopReason.TURNS, f"The limit of {session.own_turns} turns is reached.")
-        return exceeded(session.limits, self.spent.requests, self.spent.usage, self.spent.cost, seconds)
+        return exceeded(session.limits, self.spent, seconds)
 
     def make_room(self) -> Stop | None:
         """Make the conversation shorter where the next request would not fit; a stop where that cannot be done."""
@@ -237,7 +238,7 @@ class Conversation:
             if not under_way:
                 under_way.extend(self._begin(message.calls[place:]))
             result, was_denied, stopped = self._end(call, under_way.popleft())
-            stop = stop or stopped
+            stop = stop or stopped or commands_exceeded(self.session.limits, self.spent)
             denied += was_denied
             results.append(result)
         self._told_of_silence = False
@@ -310,6 +311,7 @@ class Conversation:
         self._note_files(executed.outcome.metadata)
         return result, executed.denied, self._stop_after(executed, times)
 
+        self._note_command(executed.outcome.metadata)
     def _note_files(self, metadata: Mapping[str, Any]) -> None:
         """What a tool read or changed, as it reported it."""
         for path in metadata.get("changed", ()) if isinstance(metadata.get("changed"), list) else ():
@@ -327,6 +329,11 @@ class Conversation:
 
     def _stop_after(self, executed: Executed, times: int) -> Stop | None:
         self._denials = self._denials + 1 if executed.denied else 0
+    def _note_command(self, metadata: Mapping[str, Any]) -> None:
+        if isinstance(metadata.get("command"), str):
+            printed = metadata.get("bytes")
+            self.spent.ran(printed if type(printed) is int else 0)
+
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.denied and self.session.stop_on_denial:
@@ -368,7 +375,7 @@ class Conversation:
             self._gauge.added(self._history.add_results(results))
         info = TurnInfo(
             self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, denied,
-            self._state(),
+            self._state(), shares(self.session.limits, self.spent, self.session.clock() - self._started),
         )  # fmt: skip
         self.session.hooks.turn_done(info)
         return info

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
+from bot.agent.spent import Spent
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Failed
 from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish, Usage
+from bot.contracts.messages import Finish
 from bot.contracts.outcome import StopReason
+
+_MIB = 1024 * 1024
 
 
 class Stop(NamedTuple):
@@ -75,9 +78,10 @@ def canceled(cancel: CancelToken, limits: Limits) -> Stop:
     return Stop(StopReason.CANCELED, _SENTENCES[StopReason.CANCELED])
 
 
-def exceeded(limits: Limits, turns: int, usage: Usage, cost: float, seconds: float) -> Stop | None:
-    """The limit that forbids a further request, if one does."""
-    if limits.turns is not None and turns >= limits.turns:
+def exceeded(limits: Limits, spent: Spent, seconds: float) -> Stop | None:
+    """The limit that forbids a further request, if one does; `seconds` is how long the run has taken."""
+    usage, cost = spent.usage, spent.cost
+    if limits.turns is not None and spent.requests >= limits.turns:
         return Stop(StopReason.TURNS, f"The limit of {limits.turns} turns is reached.")
     if limits.tokens is not None and usage.total >= limits.tokens:
         return Stop(
@@ -90,6 +94,17 @@ def exceeded(limits: Limits, turns: int, usage: Usage, cost: float, seconds: flo
         )
     if limits.minutes is not None and seconds >= limits.minutes * 60:
         return Stop(StopReason.TIME, _time_sentence(limits))
+    return commands_exceeded(limits, spent)
+
+
+def commands_exceeded(limits: Limits, spent: Spent) -> Stop | None:
+    """The limit that forbids a further command, if one does: looked at between the calls of one turn as well."""
+    if limits.commands is not None and spent.commands >= limits.commands:
+        return Stop(StopReason.BUDGET, f"The limit of {limits.commands} commands is reached.")
+    if limits.output is not None and spent.output >= limits.output:
+        return Stop(
+            StopReason.BUDGET, f"The limit of {limits.output / _MIB:g} MiB of output of commands is reached."
+        )
     return None
 
 

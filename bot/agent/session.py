@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from bot.agent.allowance import Share
 from bot.agent.compaction import Compaction, Files
 from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
@@ -23,7 +24,7 @@ from bot.contracts.tools import ToolSpec
 
 class TurnInfo(NamedTuple):
     """One finished turn. `usage` and `cost` are the session's so far; `denied` counts this turn's denials; `state` is
-    that of the next request."""
+    that of the next request, `shares` how far the limits are used."""
 
     turn: int
     text: str
@@ -33,6 +34,7 @@ class TurnInfo(NamedTuple):
     cost: float
     denied: int
     state: State = State(None)
+    shares: tuple[Share, ...] = ()
 
 
 class Hooks(NamedTuple):

@@ -8,12 +8,15 @@ from bot.contracts.messages import Usage
 
 
 class Spent:
-    """Requests, tokens and USD. Thread-safe, since subagents run beside each other."""
+    """Requests, tokens, USD, commands and the bytes that those printed. Thread-safe, since subagents run beside each
+    other."""
 
     def __init__(self) -> None:
         self.requests = 0
         self.usage = Usage()
         self.cost = 0.0
+        self.commands = 0
+        self.output = 0
         self._lock = threading.Lock()
 
     def ask(self) -> None:
@@ -30,3 +33,9 @@ class Spent:
         with self._lock:
             self.usage += usage
             self.cost += cost
+
+    def ran(self, printed: int) -> None:
+        """One more command was run, and printed so many bytes."""
+        with self._lock:
+            self.commands += 1
+            self.output += printed

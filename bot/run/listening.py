@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from bot.agent.allowance import Told
 from bot.agent.finish import Stop
 from bot.agent.masking import left_soon
 from bot.agent.session import Hooks, TurnInfo
@@ -33,6 +34,7 @@ class Listening:
         self._profile = profile
         self._watch = watch
         self._say = say
+        self._told = Told()
 
     def hooks(self) -> Hooks:
         return Hooks(
@@ -64,7 +66,8 @@ class Listening:
     def _after_results(self, info: TurnInfo) -> Sequence[str]:
         recalled = self._results.todo.recall(info.calls)
         left = left_soon(info.state, self._profile.results)
-        return (*self._skills.after_results(), *(text for text in (recalled, left) if text))
+        used = self._told.due(info.shares)
+        return (*self._skills.after_results(), *(text for text in (recalled, left, used) if text))
 
     def _carried(self) -> Sequence[str]:
         """What a shorter conversation keeps word for word."""

@@ -189,7 +189,7 @@ class Run:
         self.model = provider.info.name
         budget = run_budget(self.policy, self.job.request.actor.tier, self.job.budget_usd)
         turns = min(budget.turns, self.profile.turns or budget.turns)
-        limits = Limits(turns=turns, cost_usd=budget.usd, minutes=budget.minutes)
+        limits = Limits(turns, budget.tokens, budget.usd, budget.minutes, budget.commands, budget.output)
         tools = self.results.of(self.profile)
         self.toolbox = toolbox = RunToolbox(
             self.workshop, self.gatekeeper, self.profile, tools, lambda: self.listening.turn,

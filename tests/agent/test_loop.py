@@ -212,6 +212,26 @@ def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
     answered(bench)
 
 
+@pytest.mark.parametrize(
+    ("limits", "said", "most"),
+    [(Limits(commands=3), "3 commands", 3), (Limits(output=2 << 20), "2 MiB of output", 2)],
+)
+def test_a_limit_on_commands_holds_within_one_turn(
+    tmp_path: Path, limits: Limits, said: str, most: int
+) -> None:
+    """One answer may hold any number of calls."""
+    ran = ToolOutcome("ok", metadata={"command": "true", "exit_code": 0, "bytes": 1 << 20})
+    script = [says(*(call("bash", call_id=f"c{n}") for n in range(20)))]
+    bench = Bench(script, tmp_path, tools={"bash": lambda arguments, cancel: ran}, limits=limits)
+    end = bench.run()
+    assert (end.stop, len(bench.ran)) == (StopReason.BUDGET, most)
+    assert said in end.reason
+    results = list(bench.journal().records(Result))
+    assert len(results) == 20
+    assert results[-1].content == f"Not run: {end.reason}"
+    answered(bench)
+
+
 def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path) -> None:
     tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
     script = [says(call("rm", call_id="a"), echo("x", "b")), says("Done.")]

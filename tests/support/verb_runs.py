@@ -53,6 +53,11 @@ class Came:
         return "\n".join(_text(message) for message in self.asked[0]["messages"] if message["role"] == "user")
 
     @property
+    def begun_last(self) -> list[str]:
+        """What users and the host say in the last request, message by message."""
+        return [_text(message) for message in self.asked[-1]["messages"] if message["role"] == "user"]
+
+    @property
     def tools(self) -> set[str]:
         return {tool["name"] for tool in self.asked[0]["tools"]}
 

@@ -1,0 +1,54 @@
+"""What a run has used of its limits, what the model is told of it, and the end at a limit."""
+
+from __future__ import annotations
+
+from bot.agent.allowance import Told, shares
+from bot.agent.spent import Spent
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Usage
+
+
+def spent(cost: float = 0.0, tokens: int = 0, commands: int = 0, output: int = 0) -> Spent:
+    made = Spent()
+    made.use(Usage(input=tokens), cost)
+    for _ in range(commands):
+        made.ran(output // commands)
+    return made
+
+
+def test_a_share_for_each_limit_there_is_in_words() -> None:
+    used = spent(cost=4.1, tokens=900, commands=3, output=3 << 20)
+    used.ask()
+    limits = Limits(turns=10, tokens=1000, cost_usd=5, minutes=30, commands=4, output=4 << 20)
+    assert {share.words: round(share.used, 3) for share in shares(limits, used, 600)} == {
+        "4.10 of 5.00 USD": 0.82,
+        "900 of 1000 tokens": 0.9,
+        "1 of 10 turns": 0.1,
+        "10 of 30 minutes": 0.333,
+        "3 of 4 commands": 0.75,
+        "3.0 of 4 MiB of output": 0.75,
+    }
+    assert shares(Limits(), used, 600) == ()
+
+
+def test_the_model_is_told_at_80_90_and_95_percent_once_each() -> None:
+    told, limits = Told(), Limits(cost_usd=1.0, minutes=10)
+    said = [told.due(shares(limits, spent(cost=cents / 100), 60)) for cents in range(70, 101)]
+    heard = {cents: text for cents, text in zip(range(70, 101), said, strict=True) if text}
+    assert list(heard) == [80, 90, 95]
+    assert heard[80] == (
+        "(Used so far: 0.80 of 1.00 USD. At the limit the run ends with what is in the work tree. "
+        "Begin nothing new that is not needed.)"
+    )
+    assert "Come to an end now" in heard[95]
+
+
+def test_a_jump_over_two_steps_is_said_once() -> None:
+    told, limits = Told(), Limits(tokens=100)
+    assert "Finish what you have begun" in told.due(shares(limits, spent(tokens=94), 0))
+    assert told.due(shares(limits, spent(tokens=94), 0)) == ""
+
+
+def test_a_limit_of_nothing_is_used_up() -> None:
+    (share,) = shares(Limits(cost_usd=0), spent(), 0)
+    assert share.used == 1.0
