@@ -15,7 +15,7 @@ from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote
 
-from bot.forge import access, errors, lag, limits, merging, smart_http, store
+from bot.forge import access, attachments, errors, lag, limits, merging, smart_http, store
 from bot.forge.access import Caller
 from bot.forge.call import Call, Reply, entity_tag
 from bot.forge.faults import Exchange, Fault, Faults
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         query = dict(parse_qsl(self._query, keep_blank_values=True))
         git = smart_http.recognise(unquote(self._path), query)
         try:
-            if not self._is_store:
+            if not self._is_store and not attachments.recognise(self._path):
                 self._caller = access.caller(self.server.state, headers.get("authorization"))
             if self._caller.token:
                 self._caller.token.used += 1
@@ -138,6 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
                 reply = self._api(query, headers, body)
             elif self._is_store:
                 reply = store.answer(self.server.state, self._path, headers)
+            elif attachments.recognise(self._path):
+                reply = attachments.answer(self.server.state, self.server.site, self._path, query, headers)
             else:
                 reply = self.server.pages(self.path, self._caller)
         except _Planned as planned:

@@ -255,6 +255,17 @@ class Download:
     content_type: str
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What somebody (`by`, an account's id) uploaded into a thread; `token` is what signs its address."""
+
+    data: bytes
+    content_type: str
+    by: int
+    private: bool
+    token: str
+
+
 class State:
     """Everything, behind one lock that an operation holds from start to end."""
 
@@ -264,6 +275,8 @@ class State:
         self.tokens: dict[str, Token] = {}
         self.repositories: dict[str, Repository] = {}
         self.downloads: dict[str, Download] = {}
+        # By the name in their addresses.
+        self.attachments: dict[str, Attachment] = {}
         self.apps: dict[int, App] = {}
         self.installations: dict[int, Installation] = {}
         # A repository's id, and how many requests its next push stays unseen for.

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE = 100
+JSON = "application/vnd.github+json"
+FULL = "application/vnd.github.full+json"
+"""With the text as it was written and as HTML."""
+
 _LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
 _NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 
@@ -58,14 +62,14 @@ class Border:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} at {self._hub.requester.base_url}>"
 
-    def _one(self, doing: str, path: str, parse: Callable[[Any], T]) -> T:
+    def _one(self, doing: str, path: str, parse: Callable[[Any], T], media: str = JSON) -> T:
         """GET one thing."""
-        return understood(doing, parse, self._ask(doing, "GET", path).data)
+        return understood(doing, parse, self._ask(doing, "GET", path, media=media).data)
 
-    def _one_or_none(self, doing: str, path: str, parse: Callable[[Any], T]) -> T | None:
+    def _one_or_none(self, doing: str, path: str, parse: Callable[[Any], T], media: str = JSON) -> T | None:
         """GET one thing; `None` where there is none (404), or none any more (410)."""
         try:
-            return self._one(doing, path, parse)
+            return self._one(doing, path, parse, media)
         except GitHubError as error:
             if error.status in (404, 410):
                 return None
@@ -110,10 +114,12 @@ class Border:
         *,
         safe: bool = True,
         judge: Callable[[Answer], Failure | None] = lambda _: None,
+        media: str = JSON,
     ) -> Answer:
-        """Until GitHub does what was asked, or it is no use. `judge` finds refusals in answers that say 200."""
+        """Until GitHub does what was asked, or it is no use. `judge` finds refusals in answers that say 200; `media` is
+        the Accept header."""
         for attempt in count(1):
-            answer = self._once(verb, path, body)
+            answer = self._once(verb, path, body, media)
             failure = answer if isinstance(answer, Failure) else judge(answer)
             if failure is None:
                 assert isinstance(answer, Answer)
@@ -124,11 +130,12 @@ class Border:
             self._pace.sleep(wait)
         raise AssertionError("unreachable")
 
-    def _once(self, verb: str, path: str, body: object) -> Answer | Failure:
+    def _once(self, verb: str, path: str, body: object, media: str) -> Answer | Failure:
         from requests import RequestException
 
-        headers = {"Accept": "application/vnd.github+json"}
-        kept = self._tags.get(path) if verb == "GET" else None
+        headers = {"Accept": media}
+        keeps = verb == "GET" and media == JSON
+        kept = self._tags.get(path) if keeps else None
         if kept is not None:
             headers["If-None-Match"] = kept.tag
         try:
@@ -146,7 +153,7 @@ class Border:
             return Answer(200, kept.headers, json.loads(kept.text))
         if status >= 300:
             return failure_from(status, _json_or_text(text), got, self._pace.now())
-        if verb == "GET":
+        if keeps:
             self._tags.put(path, got, text)
         try:
             return Answer(status, got, json.loads(text) if text else None)

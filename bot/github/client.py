@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.github.accounts import Accounts
+from bot.github.as_shown import AsShown
 from bot.github.checks import Checks
 from bot.github.git_data import GitData
 from bot.github.issues import Issues
@@ -23,7 +24,9 @@ _TIMEOUT = 30
 _API_VERSION = "2022-11-28"
 
 
-class GitHub(Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData):
+class GitHub(
+    Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData, AsShown
+):
     """Made by `connect`. Methods raise `GitHubError`. Not for two threads at once: each has its own.
 
     `calls` lists every request that was sent to the API.

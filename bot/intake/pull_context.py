@@ -120,7 +120,7 @@ def _reviews(
             body = f"(A review: {state}.) {prepared.text(review.body, MAX_COMMENT)}"
             size += len(body)
             at = review.submitted_at
-            kept.append(Comment(review.id, review.author, body, at, at))
+            kept.append(Comment(review.id, review.author, body, at, at, of_review=True))
     return tuple(reversed(kept))
 
 

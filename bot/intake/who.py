@@ -35,18 +35,29 @@ def identify(asked: Asked, threads: ThreadReader, bots: Collection[int]) -> Acto
         return Stranger("Whoever asked is a deleted account.")
     if asked.sender is not None and asked.sender.id != asker.id:
         return Stranger(f"{asked.sender.login} sent this event, but {asker.login} wrote what asks.")
-    if _looks_like_bot(asker) or (asked.sender is not None and _looks_like_bot(asked.sender)):
+    if asked.sender is not None and _looks_like_bot(asked.sender):
         return _bot(asker, bots)
-    permission = threads.permission(asked.repository.name, asker.login)
-    if permission.user_id != asker.id:
+    return standing(asker, asked.repository.name, threads, bots)
+
+
+def standing(
+    account: Account, repository: str, threads: ThreadReader, bots: Collection[int]
+) -> Actor | Stranger:
+    """What `account` is in `repository`, by its id."""
+    if _looks_like_bot(account):
+        return _bot(account, bots)
+    permission = threads.permission(repository, account.login)
+    if permission.user_id != account.id:
         return Stranger(
-            f"GitHub knows {asker.login} as account {permission.user_id or 'none'}, not as {asker.id}."
+            f"GitHub knows {account.login} as account {permission.user_id or 'none'}, not as {account.id}."
         )
     if permission.kind == "Bot":
-        return _bot(asker, bots)
+        return _bot(account, bots)
     if permission.kind != "User":
-        return Stranger(f"{asker.login} is an account of type {permission.kind or 'unknown'}, not a person.")
-    return Actor(asker.login, asker.id, tier_of(permission))
+        return Stranger(
+            f"{account.login} is an account of type {permission.kind or 'unknown'}, not a person."
+        )
+    return Actor(account.login, account.id, tier_of(permission))
 
 
 def tier_of(permission: Permission) -> Tier:

@@ -22,6 +22,7 @@ from bot.run.folder import RunFolder, new_folder
 from bot.run.github_env import GitHubEnvironment
 from bot.run.job import Job, run_job
 from bot.run.models import RECORDED, connect_model
+from bot.run.pictures import from_github
 from bot.run.show import keep
 from bot.run.signals import cancelled_by_signals
 from bot.run.told import JobLog, Say, progress_comment
@@ -85,6 +86,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             notes=notes,
             since_sha=_since(work.github, request),
             threads=lambda task: _threads(work, task, request),
+            pictures=from_github(where),
             watch=turn_done,
             say=waiting,
         )

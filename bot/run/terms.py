@@ -22,6 +22,7 @@ from bot.sandbox.choose import Setting
 
 if TYPE_CHECKING:
     from bot.gate.tree import Verdict
+    from bot.run.pictures import Look
     from bot.run.reviewing import Range
     from bot.tasks.task import Task
 
@@ -32,8 +33,8 @@ class Job:
     folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the
     folder of the bundle that a `continue` goes on from, `notes` are sentences for the outcome. A review is of `range`;
     without one it is of the request's pull request, of that only what is new since `since_sha` where that is given.
-    `threads` reads what a task is shown. `watch` is told of each turn, `say` in a line of whatever else takes its
-    time; `say` from any thread."""
+    `threads` reads what a task is shown, `pictures` looks for those of the request. `watch` is told of each turn, `say`
+    in a line of whatever else takes its time; `say` from any thread."""
 
     request: Request
     source: Source
@@ -48,6 +49,7 @@ class Job:
     range: Range | None = None
     since_sha: str = ""
     threads: Callable[[Task], Triage] | None = None
+    pictures: Look | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
 

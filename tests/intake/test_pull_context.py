@@ -278,7 +278,9 @@ def read(reader: Threads, trigger: Trigger = IN_CONVERSATION) -> PullContext:
 
 def test_what_a_review_says_as_a_whole_is_read() -> None:
     (found,) = read(Threads(reviewed=[_review(1, "The sum <!-- x -->is off."), _review(2, " ")])).reviews
-    assert found == Comment(1, "ada", "(A review: changes requested.) The sum is off.", BEFORE, BEFORE)
+    assert found == Comment(
+        1, "ada", "(A review: changes requested.) The sum is off.", BEFORE, BEFORE, of_review=True
+    )
 
 
 def test_the_newest_reviews_are_kept_and_the_others_said() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from bot.forge import pulls, threads
+from bot.forge import attachments, pulls, threads
 from bot.forge.by_hand.base import Base
 from bot.forge.events import threads as events
 from bot.forge.operations.labels import label_named
@@ -30,6 +30,14 @@ class Threads(Base):
             named = [repository.labels[name.casefold()] for name in labels]
             set_labels(self._state, issue, named, self._user(login))
             return issue.number
+
+    def attach(self, repo: str, login: str, data: bytes, content_type: str = "image/png") -> str:
+        """Upload a picture as the web page does. Returns the address for the Markdown."""
+        with self._state.lock:
+            path = attachments.upload(
+                self._state, self._repository(repo), self._user(login), data, content_type
+            )
+            return f"{self.url}{path}"
 
     def label(self, repo: str, number: int, login: str, *names: str) -> None:
         """Add labels; the repository gets those it does not have."""

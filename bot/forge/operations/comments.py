@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.forge import errors, threads
+from bot.forge.attachments import in_full
 from bot.forge.call import Call, Reply
 from bot.forge.router import Route
 from bot.forge.shapes import threads as shapes
@@ -33,7 +34,7 @@ def list_for_repo(call: Call) -> Reply:
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, shapes.comment(call.site, *call.comment()))
+    return Reply(200, in_full(call, shapes.comment(call.site, *call.comment())))
 
 
 def create(call: Call) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bot.forge import errors
+from bot.forge.attachments import in_full
 from bot.forge.call import Call, Reply
 from bot.forge.operations import labels
 from bot.forge.operations.repositories import may_be_assigned
@@ -24,7 +25,8 @@ def _reply(call: Call, repo: Repository, issue: Issue, status: int = 200) -> Rep
 
 
 def get(call: Call) -> Reply:
-    return _reply(call, *call.thread())
+    repo, issue = call.thread()
+    return Reply(200, in_full(call, threads.issue(call.site, repo, issue)))
 
 
 def list_for_repo(call: Call) -> Reply:

@@ -8,6 +8,7 @@ from bot.forge import errors
 from bot.forge import reviews as record
 from bot.forge.anchoring import IN_COMMENT, Unanchored, Wanted, anchor
 from bot.forge.anchors import Side
+from bot.forge.attachments import in_full
 from bot.forge.call import Call, Reply
 from bot.forge.operations.pulls import found_pull
 from bot.forge.operations.reviews import check_open, check_words, checked_commit
@@ -55,7 +56,7 @@ def list_for_pull(call: Call) -> Reply:
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, shapes.comment(call.site, *found_comment(call)))
+    return Reply(200, in_full(call, shapes.comment(call.site, *found_comment(call))))
 
 
 def create(call: Call) -> Reply:

@@ -8,6 +8,7 @@ from bot.forge import errors
 from bot.forge import reviews as record
 from bot.forge.anchoring import IN_REVIEW, Unanchored, Wanted, anchor, sentence
 from bot.forge.anchors import Side
+from bot.forge.attachments import in_full
 from bot.forge.call import Call, Reply
 from bot.forge.operations.pulls import ACTIONS_REFUSED, found_pull
 from bot.forge.reviews import Draft, Review
@@ -48,7 +49,7 @@ def list_for_pull(call: Call) -> Reply:
 
 def get(call: Call) -> Reply:
     repo, issue, _, review = _found(call)
-    return _reply(call, repo, issue, review)
+    return Reply(200, in_full(call, shapes.review(call.site, repo, issue, review)))
 
 
 def list_comments(call: Call) -> Reply:
