@@ -55,7 +55,9 @@ SAID_NOTHING = (
     "if it is not, go on with the next tool call."
 )
 
-ASKED_NOW = "## Asked last, word for word\nThe task at the top came first; with this its run was gone on with."
+ASKED_NOW = (
+    "## Asked last, word for word\nThe task at the top came first; with this its run was gone on with."
+)
 
 
 class Conversation:
@@ -309,9 +311,9 @@ class Conversation:
             journal.write(Permitted(call.name, allowed.allow, allowed.rule, allowed.reason, call.id))
         self._keep_result(result, executed, duration)
         self._note_files(executed.outcome.metadata)
+        self._note_command(executed.outcome.metadata)
         return result, executed.denied, self._stop_after(executed, times)
 
-        self._note_command(executed.outcome.metadata)
     def _note_files(self, metadata: Mapping[str, Any]) -> None:
         """What a tool read or changed, as it reported it."""
         for path in metadata.get("changed", ()) if isinstance(metadata.get("changed"), list) else ():
@@ -327,13 +329,13 @@ class Conversation:
             where.pop(path, None)
             where[path] = None
 
-    def _stop_after(self, executed: Executed, times: int) -> Stop | None:
-        self._denials = self._denials + 1 if executed.denied else 0
     def _note_command(self, metadata: Mapping[str, Any]) -> None:
         if isinstance(metadata.get("command"), str):
             printed = metadata.get("bytes")
             self.spent.ran(printed if type(printed) is int else 0)
 
+    def _stop_after(self, executed: Executed, times: int) -> Stop | None:
+        self._denials = self._denials + 1 if executed.denied else 0
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.denied and self.session.stop_on_denial:
