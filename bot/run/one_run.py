@@ -180,6 +180,9 @@ class Run:
 
     def hold(self, provider_under_way: Background[Provider]) -> Ended:
         """Start what must be there, hold the conversation, judge what came of it."""
+        pictures = begin_to_look(
+            self.job, self.asked, self.policy, self.confinement, provider_under_way, self.stop
+        )
         last = self._resume()
         self.trees.begin(self.stop)
         if not self.trees.need_preparing:
@@ -223,13 +226,15 @@ class Run:
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))
         try:
             with cancelled_after(self.cancel, budget.minutes):
-                end = self._converse(session, last.last if last else None)
+                end = self._converse(session, last.last if last else None, pictures)
         finally:
             forget()
             provider.close()
         return self._conclude(end, provider.info.name)
 
-    def _converse(self, session: Session, last: LastRun | None) -> LoopEnd:
+    def _converse(
+        self, session: Session, last: LastRun | None, pictures: Background[Pictures] | None
+    ) -> LoopEnd:
         if self.reviewing and self.reviewing.nothing_new:
             reason = "Nothing of the diff is new since it was reviewed last."
             return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
@@ -238,7 +243,11 @@ class Run:
             from bot.run.gone_on import WORDS
 
             facts = facts._replace(notes=(*facts.notes, WORDS))
-        return converse(session, first_message(self.asked, facts, new_marker(), last))
+        seen = pictures.result() if pictures else Pictures(self.asked)
+        for note in (*seen.told, *seen.left):
+            self.journal.write(lines.Note(note))
+        facts = facts._replace(pictures=seen.told)
+        return converse(session, first_message(seen.request, facts, new_marker(), last), seen.images)
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude
@@ -247,6 +256,9 @@ class Run:
         verdict = None if isinstance(judged, GateError) else judged
         changed = verdict is not None and bool(verdict.files)
         checks = self.rounds.results(verdict.tree_sha if verdict and changed else None)
+        network = self.network.used()
+        for sentence in said_of(network):
+            self.journal.write(lines.Note(sentence))
         review = self.reviewing.review(end.final_text) if self.reviewing else None
         handed = masked_value(self.results.handed(review), self.redactor)
         outcome = conclude.outcome(
@@ -256,9 +268,6 @@ class Run:
                 model=model,
                 sandbox=self.confinement.name,
                 started_at=self.started_at,
-        network = self.network.used()
-        for sentence in said_of(network):
-            self.journal.write(lines.Note(sentence))
                 ended_at=_now(),
                 version=__version__,
             ),
@@ -277,6 +286,7 @@ class Run:
                 *said_of(network),
             ),
             redactions=(),
+            network=network,
         )
         outcome = masked(outcome, self.redactor)
         ended = lines.RunEnded(
@@ -286,7 +296,6 @@ class Run:
         if not self.journal.failure:
             self.journal.write(ended)
         return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review, handed.writes)
-            network=network,
 
     def _header(
         self, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: Limits
