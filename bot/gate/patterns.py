@@ -118,5 +118,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
 )  # fmt: skip
 
-HARMLESS = r"(?i)example|placeholder|your[_-]|changeme|dummy|redacted|xxxxx|00000000|\*\*\*|\.\.\.|\$\{|\{\{|%\(|fake|<[a-z]"
+HARMLESS = (
+    r"(?i)example|placeholder|your[_-]|changeme|dummy|redacted|xxxxx|00000000|fake"
+    r"|\*\*\*|\.\.\.|\$\{|\{\{|%\(|<[a-z]"
+)
 """What stands in place of a credential in documentation and tests."""

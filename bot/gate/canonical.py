@@ -1,0 +1,185 @@
+"""What a text may really say: its readings with disguises taken off. Pure; sizes are capped, time is linear.
+
+Terminal sequences, format characters, white space and separators go; base64, hexadecimal, dumps, numbers, percent signs
+and compression are undone, one in the other to a depth of three. Nobody reads these texts: they are searched.
+"""
+
+from __future__ import annotations
+
+import binascii
+import bz2
+import html
+import lzma
+import re
+import string
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+_DEPTH = 3
+_MOST_BYTES = 1 << 22
+"""Of all readings of a text together; what is beyond that is not looked at."""
+_INFLATED = 1 << 19
+_SHORTEST = 12
+
+_WORD = (string.ascii_letters + string.digits).encode()
+_HEX_DIGITS = string.hexdigits.encode()
+_TO_PLAIN = bytes.maketrans(b"-_", b"+/")
+_EVERY = bytes(range(256))
+_NOT_WORD = _EVERY.translate(None, _WORD)
+_NOT_BASE64 = _EVERY.translate(None, _WORD + b"+/-_=")
+_PLAIN = bytes(range(32, 127)) + b"\t\n"
+_NOT_HEX = _EVERY.translate(None, _HEX_DIGITS)
+
+_TERMINAL = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
+# Format characters and fillers that do not show, as UTF-8: soft hyphen, zero width, bidi, joiners, BOM, tags, variations.
+_UNSEEN = re.compile(
+    rb"(?:\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\x85[\x9f\xa0]|\xe1\xa0[\x8b-\x8f]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]"
+    rb"|\xe3\x85\xa4|\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xef\xbe\xa0|\xf3\xa0[\x80-\x87][\x80-\xbf]|[\x00-\x08\x0b-\x1f\x7f])+"
+)
+_TAGS = r"\xf3\xa0[\x80\x81][\x80-\xbf]"
+_BASE64 = r"[A-Za-z0-9+/_-]{16,}"
+_HEX = r"(?:(?:\\x|0x|%|&#x)?[0-9a-fA-F]{2}[\s,;:.-]{0,3}){10,}"
+_DUMP = r"(?m)^[0-9a-fA-F]{6,8}:?[ \t]+(?:[0-9a-fA-F]{2,4}[ \t]{1,2}){1,16}"
+_NUMBERS = r"(?:[0-9]{1,3}[\s,;]{1,3}){10,}[0-9]{0,3}"
+_ESCAPE = r"\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}"
+_PRINTED = r"[\t\n\r -~]{16,}"
+_DEFLATED = ((b"\x1f\x8b", 31), (b"x\x01", 15), (b"x^", 15), (b"x\x9c", 15), (b"x\xda", 15))
+
+
+class Reading(NamedTuple):
+    """One reading. `decoded` is true where it came out of an encoding, so that what is in it was hidden there; `bare`
+    where there is nothing left between its letters and digits."""
+
+    data: bytes
+    decoded: bool = False
+    bare: bool = False
+
+
+def readings(data: bytes) -> Iterator[Reading]:
+    """What `data` may say, the cheapest first, each once; not `data` itself. At most `_MOST_BYTES` in all."""
+    seen = {data}
+    left = _MOST_BYTES
+    waiting = [(data, 0)]
+    while waiting:
+        text, depth = waiting.pop(0)
+        for reading in _once(text):
+            if len(reading.data) < _SHORTEST or reading.data in seen:
+                continue
+            left -= len(reading.data)
+            if left < 0:
+                return
+            seen.add(reading.data)
+            yield reading
+            # What was decoded at a wrong place is noise; only what somebody could read may hide more.
+            if (
+                reading.decoded
+                and depth + 1 < _DEPTH
+                and (said := b"\n".join(_found(_PRINTED, reading.data)))
+            ):
+                waiting.append((said, depth + 1))
+
+
+def words_only(data: bytes) -> bytes:
+    """Letters and digits alone: what is left of a text, and of a secret, whatever somebody put between them."""
+    return data.translate(None, _NOT_WORD)
+
+
+def _once(text: bytes) -> Iterator[Reading]:
+    yield Reading(b"".join(_tags(text)), decoded=True)
+    shown = text if not text.translate(None, _PLAIN) else _UNSEEN.sub(b"", _TERMINAL.sub(b"", text))
+    yield Reading(shown)
+    yield Reading(words_only(shown), bare=True)
+    packed = shown.translate(None, _NOT_BASE64)
+    yield Reading(packed)
+    runs = dict.fromkeys((*_found(_BASE64, shown), packed))
+    undone = (
+        _unescaped(shown),
+        _from_hex(shown),
+        _from_dump(shown),
+        _from_numbers(shown),
+        *map(_from_base64, runs),
+    )
+    for found in chain.from_iterable(undone):
+        yield Reading(found, decoded=True)
+        for inflated in _inflated(found):
+            yield Reading(inflated, decoded=True)
+
+
+def _from_base64(run: bytes) -> Iterator[bytes]:
+    """At each of the four places where it may begin; padding may stand anywhere, as where two texts were joined."""
+    plain = run.translate(_TO_PLAIN, b"=")
+    for start in range(4):
+        whole = plain[start : start + (len(plain) - start) // 4 * 4]
+        if whole:
+            yield binascii.a2b_base64(whole)
+
+
+def _from_hex(text: bytes) -> Iterator[bytes]:
+    for run in _found(_HEX, text):
+        digits = run.replace(b"0x", b"").translate(None, _NOT_HEX)
+        for start in (0, 1):
+            yield binascii.a2b_hex(digits[start : start + (len(digits) - start) // 2 * 2])
+
+
+def _from_dump(text: bytes) -> Iterator[bytes]:
+    """`xxd`, `hexdump -C` and their like: an offset, then bytes."""
+    rows = (row.split(None, 1)[1] for row in _found(_DUMP, text))
+    digits = b"".join(rows).translate(None, _NOT_HEX)
+    yield binascii.a2b_hex(digits[: len(digits) // 2 * 2])
+
+
+def _from_numbers(text: bytes) -> Iterator[bytes]:
+    for run in _found(_NUMBERS, text):
+        numbers = map(int, run.replace(b",", b" ").replace(b";", b" ").split())
+        yield bytes(number for number in numbers if number < 256)
+
+
+def _unescaped(text: bytes) -> Iterator[bytes]:
+    if b"%" in text:
+        yield unquote_to_bytes(text)
+    if b"&" in text and b";" in text:
+        yield html.unescape(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogatepass")
+    if b"\\" in text:
+        yield bytes(
+            int(found[4:], 16) if found[1:2] == b"u" else int(found[1:], 8) for found in _found(_ESCAPE, text)
+        )
+
+
+def _tags(text: bytes) -> Iterator[bytes]:
+    """ASCII smuggled in as tag characters, U+E0020 to U+E007E."""
+    return (bytes([(tag[2] - 0x80) * 64 + tag[3] - 0x80]) for tag in _found(_TAGS, text))
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    """What `data` is the compressed form of."""
+    try:
+        for mark, bits in _DEFLATED:
+            if data.startswith(mark):
+                yield zlib.decompressobj(bits).decompress(data, _INFLATED)
+        if data.startswith(b"BZh"):
+            yield bz2.BZ2Decompressor().decompress(data, _INFLATED)
+        if data.startswith(b"\xfd7zXZ\0"):
+            yield lzma.LZMADecompressor(memlimit=1 << 26).decompress(data, _INFLATED)
+    except (zlib.error, lzma.LZMAError, OSError, EOFError):
+        return
+
+
+def _found(pattern: str, text: bytes) -> list[bytes]:
+    found: list[bytes] = _compiled(pattern).findall(text)
+    return found
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """By google-re2, which these texts cannot make slow."""
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = True
+    options.log_errors = False
+    return re2.compile(pattern.encode(), options)

@@ -1,0 +1,58 @@
+"""Whether a text hides a secret that masking would not find. Such a text is withheld whole: what cannot be cut out of it
+cleanly must not leave.
+
+By nature it does not see a value that was changed character by character, as by adding one to each or by xor with a
+key: nothing inside the workshop has a secret that could be changed so.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from bot.gate.canonical import readings, words_only
+from bot.gate.redact import Redactor
+from bot.gate.secrets import Finder
+
+
+class Detector:
+    """Knows the secrets of a redactor, and what credentials look like. Immutable but for the redactor's memory."""
+
+    def __init__(self, redactor: Redactor, finder: Finder | None = None) -> None:
+        self._redactor = redactor
+        self._finder = finder or Finder()
+
+    def hidden(self, text: str) -> str | None:
+        """What `text` holds in a disguise: a secret's name, or a kind of credential. What stands there openly is
+        for the redactor to mask."""
+        data = text.encode("utf-8", "surrogatepass")
+        for reading in readings(data):
+            known = self._bare if reading.bare else self._redactor
+            if name := known.holds_secret(reading.data):
+                self._redactor.met(name)
+                return name
+            if reading.decoded and (kind := self._finder.kind(reading.data)):
+                return kind
+        return None
+
+    def withhold(self, text: str) -> str | None:
+        """Why `text` must not leave, as one sentence, or `None`: it holds, openly or not, a known secret or what looks
+        like a credential."""
+        data = text.encode("utf-8", "surrogatepass")
+        if name := self._redactor.holds_secret(data):
+            self._redactor.met(name)
+            return f"withheld: it holds the value of {name}"
+        if kind := self._finder.kind(data):
+            return f"withheld: it holds what looks like a credential ({kind})"
+        if what := self.hidden(text):
+            return f"withheld: it holds {what} in a disguise"
+        return None
+
+    @cached_property
+    def _bare(self) -> Redactor:
+        """The secrets without what may stand between their letters."""
+        return Redactor(
+            {
+                name: words_only(value.encode("utf-8", "surrogatepass")).decode()
+                for name, value in self._redactor.secrets.items()
+            }
+        )
