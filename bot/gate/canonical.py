@@ -35,7 +35,7 @@ _PLAIN = bytes(range(32, 127)) + b"\t\n"
 _NOT_HEX = _EVERY.translate(None, _HEX_DIGITS)
 
 _TERMINAL = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
-# Format characters and fillers that do not show, as UTF-8: soft hyphen, zero width, bidi, joiners, BOM, tags, variations.
+# Format characters and fillers that do not show, as UTF-8: soft hyphen, zero width, bidi, joiners, tags, variations.
 _UNSEEN = re.compile(
     rb"(?:\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\x85[\x9f\xa0]|\xe1\xa0[\x8b-\x8f]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]"
     rb"|\xe3\x85\xa4|\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xef\xbe\xa0|\xf3\xa0[\x80-\x87][\x80-\xbf]|[\x00-\x08\x0b-\x1f\x7f])+"

@@ -1,4 +1,4 @@
-"""Whether a text hides a secret that masking would not find. Such a text is withheld whole: what cannot be cut out of it
+"""Whether a text hides a secret that masking would not find. Such a text is withheld whole: what cannot be cut out
 cleanly must not leave.
 
 By nature it does not see a value that was changed character by character, as by adding one to each or by xor with a

@@ -103,11 +103,9 @@ def _caught(text: str) -> bool:
     """Masked, so that less than ten characters of it are left together, or withheld."""
     redactor = Redactor({"TOKEN": TOKEN})
     masked = redactor.text(f"so: {text} end")
-    return (
-        bool(redactor.names_hit)
-        and len(masked) < 60
-        or Detector(REDACTOR).withhold(f"so: {text} end") is not None
-    )
+    return (bool(redactor.names_hit) and len(masked) < 60) or Detector(REDACTOR).withhold(
+        f"so: {text} end"
+    ) is not None
 
 
 @pytest.mark.parametrize("name", sorted(ENCODINGS.keys() - UNSEEN))
