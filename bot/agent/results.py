@@ -49,6 +49,10 @@ class DescribeChange:
     def __init__(self) -> None:
         self.description = Description()
 
+    def call_it(self, title: str) -> None:
+        """Take a title for a change that was not described."""
+        self.description = Description(title)
+
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """The handler for the toolbox; the arguments fit the schema already."""
         title = " ".join(str(arguments["title"]).split())

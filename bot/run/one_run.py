@@ -227,6 +227,7 @@ class Run:
         try:
             with cancelled_after(self.cancel, budget.minutes):
                 end = self._converse(session, last.last if last else None, pictures)
+                end = self._titled(session, end)
         finally:
             forget()
             provider.close()
@@ -248,6 +249,17 @@ class Run:
             self.journal.write(lines.Note(note))
         facts = facts._replace(pictures=seen.told)
         return converse(session, first_message(seen.request, facts, new_marker(), last), seen.images)
+
+    def _titled(self, session: Session, end: LoopEnd) -> LoopEnd:
+        """A change that nobody described gets a title where neither a thread nor the request has one for it."""
+        if self.profile.read_only or self.job.request.thread or self.results.describe.description.title:
+            return end
+        from bot.agent.title import titled
+
+        title, end = titled(session, self.job.request.wish, end)
+        if title:
+            self.results.describe.call_it(title)
+        return end
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude

@@ -56,6 +56,14 @@ def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> Non
     assert "did not see 2 uncommitted files" in ran.out
 
 
+def test_a_change_that_nobody_described_gets_a_title_of_its_own(cli: Cli, repo: Path) -> None:
+    asked = "The durations are rounded too late, so that 59.7 seconds are shown as 60s and never as a minute."
+    with ModelServer([VIEW, Turn(EDITS), DONE, Say("Round durations first.")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", asked, model=server)
+    assert ran.code == 0, ran.said
+    assert git(repo, "log", "-1", "--format=%s", ran.json["branch"]).strip() == "Round durations first"
+
+
 def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     patch = tmp_path / "change.patch"
     with ModelServer(mending()) as server:
