@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.contracts.errors import UsageError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
-SANDBOXES = ("auto", "strict", "off")
+SANDBOXES = ("auto", "strict", "landlock", "off")
 _OUT = "where the bundle goes (default: into the run's own folder)"
 
 

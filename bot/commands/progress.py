@@ -18,6 +18,8 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     say(f"status   {outcome.status} ({outcome.stop_reason}): {outcome.reason}")
     say(f"sandbox  {outcome.sandbox}")
+    for note in outcome.wall.notes if outcome.wall else ():
+        say(f"warning  {note}")
     say(f"model    {outcome.model}: {turns}, {tokens}, USD {outcome.cost:.4f}")
     for check in outcome.checks:
         say(f"check    {check.command}: before {_state(check.before)}, after {_state(check.after)}")

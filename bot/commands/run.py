@@ -61,8 +61,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.event_name or not arguments.event:
         raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
     actions = Actions(os.environ, sys.stdout)
-    if arguments.sandbox == "off" and actions.active:
-        raise UsageError("--sandbox off is for a person at their own terminal, not for Actions.")
+    if arguments.sandbox not in ("auto", "strict") and actions.active:
+        raise UsageError(
+            f"--sandbox {arguments.sandbox} is for a person at their own terminal, not for Actions."
+        )
     workspace = os.environ.get("GITHUB_WORKSPACE")
     asked = EventRun(
         name=arguments.event_name,

@@ -11,6 +11,7 @@ from enum import StrEnum
 from bot.contracts.messages import Usage
 from bot.contracts.network import HostUse
 from bot.contracts.request import Request
+from bot.contracts.wall import Wall
 
 SCHEMA_VERSION = 1
 
@@ -153,4 +154,5 @@ class Outcome:
     review_sha256: str = ""
     plan_sha256: str = ""
     writes_sha256: str = ""
+    wall: Wall | None = None
     network: tuple[HostUse, ...] = ()

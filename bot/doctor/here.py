@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from bot.contracts.errors import AgentError, NoSandboxError
+from bot.contracts.wall import Canary, Wall
 from bot.doctor.finding import Finding, State
 from bot.doctor.project import Project, describe
 from bot.evidence.detect import Check, detect_checks
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.providers.reach import PLACES, has_key, reach
-from bot.sandbox.choose import choose
 from bot.tasks.file import is_task_file
 from bot.tasks.task import FOLDER
-from bot.workshop.client.workshop import Answer, Question, Workshop
+from bot.workshop.client.wall import choose
 
 WORKFLOWS = ".github/workflows"
 _USES = re.compile(
@@ -36,7 +35,7 @@ def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
     policy = _policy(root)
     return [
-        sandbox(environment),
+        *sandbox(),
         *models(environment),
         policy,
         *_checks(root, policy),
@@ -45,21 +44,33 @@ def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     ]
 
 
-def sandbox(environment: Mapping[str, str]) -> Finding:
-    """Starts one and plants its canaries, as a run does."""
+def sandbox() -> list[Finding]:
+    """What a run would get here, shown by the same canaries, one line each; then why it is not the better one."""
     name = "sandbox"
+    fix = "bash .github/action/setup-sandbox installs bubblewrap and allows it"
     try:
-        confinement = choose("strict")
-        with tempfile.TemporaryDirectory(prefix="slash-agent-doctor-") as folder:
-            tree, own = Path(folder).resolve() / "tree", Path(folder).resolve() / "run"
-            tree.mkdir()
-            own.mkdir()
-            with Workshop.start(confinement, tree=tree, folder=own, environment=environment, ask=_no):
-                return Finding(name, State.OK, f"{confinement.name} holds: every canary stayed out of reach.")
+        wall = choose("auto").wall
     except NoSandboxError as error:
-        return Finding(
-            name, State.MISSING, str(error), "bash .github/action/setup-sandbox installs and allows it"
-        )
+        return [Finding(name, State.MISSING, str(error), fix)]
+    said = f"{wall.back_end} holds: every canary stayed out of reach. Tier {wall.tier}; {_kernel(wall)}."
+    return [
+        Finding(name, State.OK, said),
+        *(Finding(name, State.WARNING, note, fix) for note in wall.notes),
+        *(Finding(f"{name}: {canary.name}", *_canary(canary)) for canary in wall.canaries),
+    ]
+
+
+def _kernel(wall: Wall) -> str:
+    landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"
+    return f"kernel {wall.kernel}, {landlock}"
+
+
+def _canary(canary: Canary) -> tuple[State, str]:
+    if canary.inside:
+        return State.WARNING, "reached from inside"
+    if canary.outside:
+        return State.OK, "reached without a sandbox, not from inside"
+    return State.OK, "closed on this machine, to everybody"
 
 
 def models(environment: Mapping[str, str]) -> list[Finding]:
@@ -159,7 +170,3 @@ def _text(file: Path) -> str | None:
             return opened.read(_MAX_FILE).decode(errors="replace")
     except OSError:
         return None
-
-
-def _no(question: Question) -> Answer:
-    return Answer(False, f"{question.tool} is not used here")

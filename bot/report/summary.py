@@ -51,7 +51,29 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
         *(("check", _check(check)) for check in outcome.checks[:_MOST]),
         *(("withheld", f"{code(held.path)}: {_sentence(held.reason)}") for held in outcome.withheld[:_MOST]),
         ("tool calls denied", str(len(outcome.denials)) if outcome.denials else ""),
-        ("sandbox", plain(outcome.sandbox)),
+        *_wall(outcome),
+    ]
+
+
+def _wall(outcome: Outcome) -> list[tuple[str, str]]:
+    wall = outcome.wall
+    if wall is None:
+        return [("sandbox", plain(outcome.sandbox))]
+    landlock = f", Landlock ABI {wall.abi}" if wall.abi else ""
+    reached = [canary.name for canary in wall.canaries if canary.inside]
+    closed = [canary.name for canary in wall.canaries if not canary.outside and not canary.inside]
+    held = len(wall.canaries) - len(reached) - len(closed)
+    canaries = [
+        f"{held} out of reach: {', '.join(one.name for one in wall.canaries if one.outside and not one.inside)}"
+        if held
+        else "",
+        f"closed on this machine: {', '.join(closed)}" if closed else "",
+        f"reached: {', '.join(reached)}" if reached else "",
+    ]
+    return [
+        ("sandbox", plain(f"{wall.back_end}, tier {wall.tier}, kernel {wall.kernel}{landlock}")),
+        ("canaries", plain("; ".join(filter(None, canaries)))),
+        *(("sandbox, note", _sentence(note)) for note in wall.notes[:_MOST]),
     ]
 
 

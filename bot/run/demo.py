@@ -6,7 +6,6 @@ Everything but the model is real: git, the sandbox, the tools, the checks, the g
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,8 +21,8 @@ from bot.publish.publish import Published
 from bot.run.event import EventRun, run_event
 from bot.run.folder import new_folder
 from bot.run.publishing import publish_bundle
-from bot.sandbox.choose import Setting, choose
-from bot.workshop.client.workshop import Answer, Workshop
+from bot.sandbox.choose import Setting
+from bot.workshop.client.wall import choose
 
 RECORDING = Path(__file__).parent / "recordings" / "demo.jsonl"
 _STOP_LIMIT = 10
@@ -70,20 +69,10 @@ def demonstrate(environment: Mapping[str, str], say: Callable[[str], None]) -> I
 
 def _sandbox() -> tuple[Setting, str]:
     """Whether a sandbox works here. The demo alone may go without, since its model is a recording."""
-    with tempfile.TemporaryDirectory(prefix="slash-agent-probe-") as folder:
-        root = Path(folder).resolve()
-        (root / "tree").mkdir()
-        (root / "own").mkdir()
-        try:
-            Workshop.start(
-                choose("auto"),
-                tree=root / "tree",
-                folder=root / "own",
-                environment=os.environ,
-                ask=lambda question: Answer(False, "nothing is asked here"),
-            ).close()
-        except NoSandboxError as error:
-            return "off", str(error)
+    try:
+        choose("auto")
+    except NoSandboxError as error:
+        return "off", str(error)
     return "auto", ""
 
 

@@ -25,7 +25,8 @@ from bot.run.one_run import Run
 from bot.run.secrets import known_secrets
 from bot.run.skills import begin_to_find
 from bot.run.terms import Ended, Job
-from bot.sandbox.choose import choose
+from bot.sandbox.choose import candidates
+from bot.workshop.client.wall import first_that_holds
 
 if TYPE_CHECKING:
     from bot.publish.bundle import Bundle
@@ -52,7 +53,8 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     _refuse_in_vain(job.request)
     last = _last_bundle(job)
     provider = Background(job.connect, "connect")
-    confinement = choose(job.sandbox)
+    sandboxes = candidates(job.sandbox)
+    wall = Background(lambda: first_that_holds(*sandboxes), "wall")
     checkout = prepare(job.source, job.folder.root)
     task = base_task(checkout, job.request)
     skills = begin_to_find(checkout)
@@ -64,8 +66,14 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     with ExitStack() as stack:
         redactor = Redactor(known_secrets(job.environment))
         journal = stack.enter_context(Journal(job.folder.journal, redactor.text))
-        run = Run(job, checkout, policy, confinement, journal, redactor, stop, stack, skills, last, task)
-        return run.hold(provider)
+        chosen = wall.result()
+        for note in chosen.wall.notes:
+            job.say(f"warning: {note}")
+        run = Run(
+            job, checkout, policy, chosen.confinement, journal, redactor, stop, stack, skills, last, task
+        )
+        ended = run.hold(provider)
+        return replace(ended, outcome=replace(ended.outcome, wall=chosen.wall))
 
 
 def _refuse_in_vain(request: Request) -> None:

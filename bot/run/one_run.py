@@ -89,7 +89,7 @@ class Run:
         self.started_at = _now()
         self.model = ""
         self.last = last
-        self.root = str(job.origin or checkout.tree)
+        self.root = str((job.origin if confinement.moves else None) or checkout.tree)
         self.asked = worded_as(job.request, task)
         proposing = propose_writes(policy, job.request, task, journal.write)
         self.skills = RunSkills(skills.result(), job.folder, confinement, self.root, lambda: self.model)

@@ -18,8 +18,9 @@ from bot.contracts.tools import ToolOutcome
 from bot.policy.load import load_policy
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
-from bot.sandbox.choose import Setting, choose
+from bot.sandbox.choose import Setting
 from bot.workshop.client.specs import TOOL_SPECS
+from bot.workshop.client.wall import choose
 from bot.workshop.client.workshop import Workshop
 
 
@@ -45,7 +46,7 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> ToolOutcome:
     cancel = CancelToken()
     with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
         workshop = Workshop.start(
-            choose(asked.sandbox),
+            choose(asked.sandbox).confinement,
             tree=root,
             folder=Path(folder).resolve(),
             environment=environment,

@@ -54,8 +54,9 @@ from bot.run.results import Results, ResultTool
 from bot.run.signals import cancelled_by_signals
 from bot.run.skills import recorded_approvals
 from bot.run.tools import Gatekeeper
-from bot.sandbox.choose import Setting, choose
+from bot.sandbox.choose import Setting
 from bot.workshop.client.specs import TOOL_SPECS
+from bot.workshop.client.wall import choose
 from bot.workshop.client.workshop import Answer, Workshop
 
 _EDITS = frozenset({"edit", "write", "patch"})
@@ -122,7 +123,7 @@ def _workshop(asked: Replay, checkout: Checkout, folder: Path, environment: Mapp
     own = folder / "workshop"
     own.mkdir()
     return Workshop.start(
-        choose(asked.sandbox), tree=checkout.tree, folder=own, environment=environment,
+        choose(asked.sandbox).confinement, tree=checkout.tree, folder=own, environment=environment,
         ask=lambda question: Answer(True), assume_read=True,
     )  # fmt: skip
 

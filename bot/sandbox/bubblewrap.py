@@ -28,6 +28,7 @@ _SIZES = {
 }
 """Folders in memory, and how many bytes each may take."""
 
+
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
     """`program` is the absolute path of bwrap, `version` what it says it is."""
@@ -54,6 +55,10 @@ class Bubblewrap:
     @property
     def gives_way_out(self) -> bool:
         return True
+
+    @property
+    def lets_through(self) -> frozenset[str]:
+        return frozenset()
 
     def root(self, mounts: Mounts) -> str:
         return mounts.mount
@@ -119,8 +124,8 @@ def _folders(mounts: Mounts) -> Iterator[str]:
         if not beneath(str(path), ROOTS):
             for secret in credentials_in(path):
                 yield from _mask(os.path.realpath(secret))
-    beneath, over = _by_place(mounts)
-    yield from beneath
+    under, over = _by_place(mounts)
+    yield from under
     yield from ("--bind", str(mounts.tree), mounts.mount)
     yield from over
     for path in mounts.writable:
@@ -129,12 +134,12 @@ def _folders(mounts: Mounts) -> Iterator[str]:
 
 def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
     """Our own program: what the tree lies in is mounted before it, all else over it, so that it hides nothing."""
-    beneath: list[str] = []
+    under: list[str] = []
     over: list[str] = []
     for path, place in mounts.program:
         if not (str(path) == place and beneath(place, ROOTS)):
-            (beneath if beneath(mounts.mount, (place,)) else over).extend(("--ro-bind", str(path), place))
-    return beneath, over
+            (under if beneath(mounts.mount, (place,)) else over).extend(("--ro-bind", str(path), place))
+    return under, over
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:

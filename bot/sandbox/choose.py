@@ -1,4 +1,4 @@
-"""Find the sandbox that a run will use. Whether it really holds is shown at its start, by canaries."""
+"""Which sandboxes there are on this machine, the better one first. Whether one holds is for canaries to show."""
 
 from __future__ import annotations
 
@@ -7,33 +7,66 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Literal
 
 from bot.contracts.errors import NoSandboxError
+from bot.sandbox import seccomp
 from bot.sandbox.bubblewrap import Bubblewrap
-from bot.sandbox.confinement import Confinement
+from bot.sandbox.landlock import OLDEST, Landlock, version
 from bot.sandbox.off import Off
 
-Setting = Literal["auto", "strict", "off"]
+Setting = Literal["auto", "strict", "landlock", "off"]
+"""`auto`: what holds, bubblewrap before Landlock. `strict`: bubblewrap alone. `landlock`: that alone."""
+
+Found = Bubblewrap | Landlock | Off
 
 HOW_TO_FIX = (
-    "Install it (apt-get install bubblewrap); on GitHub's runners keep the action's input setup-sandbox "
+    "Install bubblewrap (apt-get install bubblewrap); on GitHub's runners keep the action's input setup-sandbox "
     "on; at your own terminal, and only for a repository and a request that you trust, use --sandbox off."
 )
 
 _USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
 
 
-def choose(setting: Setting) -> Confinement:
-    """The confinement for `setting`; nothing is started. Raises `NoSandboxError` where there is none."""
+def candidates(setting: Setting) -> tuple[list[Found], list[str]]:
+    """The confinements for `setting` that are here, and of each that is not why. Nothing is started yet. Raises
+    `NoSandboxError` where there is none at all."""
     if setting == "off":
-        return Off()
+        return [Off()], []
     if sys.platform != "linux":
         raise NoSandboxError(f"There is no sandbox for {sys.platform}; the agent runs on Linux. {HOW_TO_FIX}")
+    if seccomp.here() is None:
+        raise NoSandboxError(f"There is no sandbox for {os.uname().machine}, only for x86_64 and aarch64.")
+    both: tuple[Callable[[], Found], ...] = (bubblewrap, landlock)
+    looking = {"strict": both[:1], "landlock": both[1:]}.get(setting, both)
+    found: list[Found] = []
+    missing: list[str] = []
+    for look in looking:
+        try:
+            found.append(look())
+        except NoSandboxError as error:
+            missing.append(str(error))
+    if not found:
+        raise NoSandboxError(f"{' '.join(missing)} {HOW_TO_FIX}")
+    return found, missing
+
+
+def bubblewrap() -> Bubblewrap:
+    """The one that is installed. Raises `NoSandboxError`."""
     program = next((path for path in _USUAL if os.access(path, os.X_OK)), None) or shutil.which("bwrap")
     if program is None:
-        raise NoSandboxError(f"bubblewrap (bwrap) is not installed. {HOW_TO_FIX}")
+        raise NoSandboxError("bubblewrap (bwrap) is not installed.")
     return Bubblewrap(os.path.abspath(program), _version(program))
+
+
+def landlock() -> Landlock:
+    """The kernel's. Raises `NoSandboxError`."""
+    abi = version()
+    if abi < OLDEST:
+        has = f"version {abi} of Landlock" if abi else "no Landlock"
+        raise NoSandboxError(f"This kernel ({os.uname().release}) has {has}; version {OLDEST} is needed.")
+    return Landlock(abi)
 
 
 def _version(program: str) -> tuple[int, ...]:
@@ -42,8 +75,8 @@ def _version(program: str) -> tuple[int, ...]:
             [program, "--version"], capture_output=True, text=True, check=True, env={}, timeout=10
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise NoSandboxError(f"{program} --version failed: {error}. {HOW_TO_FIX}") from error
+        raise NoSandboxError(f"{program} --version failed: {error}.") from error
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer)
     if found is None:
-        raise NoSandboxError(f"{program} gave no version but {answer.strip()!r}. {HOW_TO_FIX}")
+        raise NoSandboxError(f"{program} gave no version but {answer.strip()!r}.")
     return tuple(map(int, found.groups()))

@@ -55,6 +55,11 @@ class Confinement(Protocol):
         """Whether the supervisor's proxy can be put inside, so that egress presets work."""
         ...
 
+    @property
+    def lets_through(self) -> frozenset[str]:
+        """The canaries, by name, that it is known not to stop; people are told of each."""
+        ...
+
     def root(self, mounts: Mounts) -> str:
         """Where the work tree is for those inside."""
         ...

@@ -15,6 +15,7 @@ class Off:
     tier = "none"
     confines = False
     moves = False
+    lets_through: frozenset[str] = frozenset()
     gives_way_out = True  # all of the network is open anyway
 
     def root(self, mounts: Mounts) -> str:

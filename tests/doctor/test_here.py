@@ -21,17 +21,32 @@ def of(findings: list[Finding], name: str) -> Finding:
 
 @pytest.mark.bubblewrap
 def test_a_sandbox_that_holds_is_said_with_its_name() -> None:
-    found = sandbox(NOBODY)
+    found, *canaries = sandbox()
     assert (found.state, found.fix) == (State.OK, "")
     assert found.said.startswith("bubblewrap")
+    assert "Tier T1; kernel " in found.said
+    assert len(canaries) == 15
+    assert {canary.state for canary in canaries} == {State.OK}
 
 
 def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.sandbox.choose._USUAL", ())
     monkeypatch.setenv("PATH", "/nonexistent")
-    found = sandbox(NOBODY)
+    found, note, *_ = sandbox()
+    assert (found.state, note.state) == (State.OK, State.WARNING)
+    assert "Tier T2" in found.said
+    assert "not installed" in note.said
+    assert "setup-sandbox" in note.fix
+
+
+def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.sandbox.choose._USUAL", ())
+    monkeypatch.setattr("bot.sandbox.choose.version", lambda: 0)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    [found] = sandbox()
     assert found.state is State.MISSING
     assert "not installed" in found.said
+    assert "has no Landlock" in found.said
     assert "setup-sandbox" in found.fix
 
 

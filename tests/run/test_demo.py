@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.run.conftest import Cli, command
-from tests.support.machines import without_bubblewrap
+from tests.support.machines import without_sandbox
 from tests.support.stage import Ran, processes_naming
 
 pytestmark = pytest.mark.bubblewrap
@@ -80,7 +80,7 @@ def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
 
 
 def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
-    ran = cli("demo", inside=without_bubblewrap())
+    ran = cli("demo", inside=without_sandbox())
     assert ran.code == 0, ran.said
     assert "sandbox  off" in ran.out
     assert "This demo ran without a sandbox: bubblewrap (bwrap) is not installed" in ran.out

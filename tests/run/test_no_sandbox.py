@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.run.conftest import Cli
+from tests.support.denied import prefix
 from tests.support.fix_script import mending
-from tests.support.machines import with_program, without_bubblewrap
+from tests.support.machines import with_program, without_bubblewrap, without_sandbox
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, Ran, Stage
 
@@ -44,18 +46,44 @@ def assert_refused(ran: Ran, *said: str) -> None:
     assert "Traceback" not in ran.said
 
 
-def test_without_bubblewrap_a_fix_is_refused_with_the_remedy(
-    cli: Cli, repo: Path, model: ModelServer
-) -> None:
-    ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=without_bubblewrap())
-    assert_refused(ran, "bubblewrap (bwrap) is not installed", "apt-get install bubblewrap", "--sandbox off")
+def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, model: ModelServer) -> None:
+    ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=without_sandbox())
+    assert_refused(
+        ran, "bubblewrap (bwrap) is not installed", "has no Landlock", "apt-get install", "--sandbox off"
+    )
     assert model.requests == []
+
+
+def test_strict_is_bubblewrap_or_nothing(cli: Cli, repo: Path, model: ModelServer) -> None:
+    ran = cli(
+        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "strict", "x", model=model, inside=without_bubblewrap()
+    )  # fmt: skip
+    assert_refused(ran, "bubblewrap (bwrap) is not installed")
+    assert model.requests == []
+
+
+def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
+    cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
+) -> None:
+    """Breaks: bot/workshop/client/wall.py "reasons.append(str(error))"."""
+    inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
+    ran = cli(
+        "fix", "--repo", repo, "--model", MODEL, "--out", tmp_path / "out", "x", model=model, inside=inside
+    )
+    assert ran.code == 0, ran.said
+    [warning] = [line for line in ran.said.splitlines() if line.startswith("warning ")]
+    assert "setting up uid map: Permission denied" in warning
+    assert "used instead" in warning
+    wall = json.loads((tmp_path / "out/outcome.json").read_text())["wall"]
+    assert wall["tier"] == "T2"
+    assert "uid map" in wall["notes"][0]
+    assert all(canary["outside"] and not canary["inside"] for canary in wall["canaries"][:10])
 
 
 def test_a_bubblewrap_that_may_not_make_namespaces_is_refused_in_its_own_words(
     cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
 ) -> None:
-    inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
+    inside = [*with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap"), *prefix("no-landlock")]
     ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=inside)
     assert_refused(ran, "setting up uid map: Permission denied", "--sandbox off")
     assert model.requests == []
@@ -63,7 +91,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_refused_in_its_own_words(
 
 def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, model: ModelServer) -> None:
     ran = cli(
-        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "off", "x", model=model, inside=without_bubblewrap()
+        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "off", "x", model=model, inside=without_sandbox()
     )  # fmt: skip
     assert ran.code == 0, ran.said
     assert "sandbox  off" in ran.out
@@ -71,7 +99,7 @@ def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, mo
 
 
 def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServer) -> None:
-    stage.inside = without_bubblewrap()
+    stage.inside = without_sandbox()
     ran = stage.run(model=model)
     assert_refused(ran, "bubblewrap (bwrap) is not installed", "setup-sandbox")
     assert model.requests == []
@@ -82,5 +110,5 @@ def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServe
 
 
 def test_one_tool_is_refused_as_well(cli: Cli, repo: Path) -> None:
-    ran = cli("tool", "ls", "{}", "--root", repo, inside=without_bubblewrap())
+    ran = cli("tool", "ls", "{}", "--root", repo, inside=without_sandbox())
     assert_refused(ran, "bubblewrap (bwrap) is not installed")

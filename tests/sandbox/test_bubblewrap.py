@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import choose
+from bot.sandbox.choose import bubblewrap
 from bot.workshop.client.workshop import Workshop
 from tests.support.workshops import Bench, bash, eventually, make_tree, running
 
@@ -32,7 +32,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture
 def inside(bench: Bench) -> Workshop:
-    return bench.start(choose("strict"))
+    return bench.start(bubblewrap())
 
 
 def python(workshop: Workshop, script: str) -> str:
@@ -53,7 +53,7 @@ def test_no_environment_inside_holds_a_variable_of_the_supervisor(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
-    inside = bench.start(choose("strict"))
+    inside = bench.start(bubblewrap())
     outcome = bash(
         inside, "env; set; export -p; cat /proc/*/environ /proc/*/task/*/environ; cat /proc/*/cmdline"
     )
@@ -297,7 +297,7 @@ def test_the_agent_s_own_virtual_environment_is_not_on_the_path(inside: Workshop
 
 
 def test_the_tree_is_seen_where_it_was_asked_for(bench: Bench) -> None:
-    inside = bench.start(choose("strict"), mount="/work/repository")
+    inside = bench.start(bubblewrap(), mount="/work/repository")
     assert bash(inside, "pwd; cat a.txt").content.startswith("/work/repository\none\n")
     bash(inside, "cd /work && rm -rf repository/a.txt")
     assert not (bench.tree / "a.txt").exists()
@@ -332,11 +332,11 @@ def test_nothing_outlives_the_workshop(style: str, how: str, tmp_path: Path) -> 
         import os, sys, threading
         from pathlib import Path
         from bot.contracts.cancel import CancelToken
-        from bot.sandbox.choose import choose
+        from bot.sandbox.choose import bubblewrap
         from bot.workshop.client.workshop import Answer, Workshop, WorkshopError
         folder = Path({str(tmp_path)!r})
         (folder / "run").mkdir()
-        workshop = Workshop.start(choose("strict"), tree=folder / "tree", folder=folder / "run",
+        workshop = Workshop.start(bubblewrap(), tree=folder / "tree", folder=folder / "run",
                                   environment=os.environ, ask=lambda _: Answer(True))
         def call():
             try:
@@ -376,7 +376,7 @@ def test_a_workshop_started_on_a_thread_outlives_the_thread(bench: Bench) -> Non
     import threading
 
     started: list[Workshop] = []
-    thread = threading.Thread(target=lambda: started.append(bench.start(choose("strict"))))
+    thread = threading.Thread(target=lambda: started.append(bench.start(bubblewrap())))
     thread.start()
     thread.join()
     assert bash(started[0], "sleep 0.3; echo on").content.startswith("on\n")

@@ -75,6 +75,10 @@ def test_what_is_left_out_is_left_out(home: Path) -> None:
     assert toolchains.find(str(entry), leave_out=(entry,), never=()).folders == ()
 
 
+def given(content: bytes) -> str:
+    return "9"
+
+
 def masked(command: list[str]) -> set[str]:
     return {target for source, target in pairwise(command) if source == "/dev/null"}
 
@@ -84,7 +88,7 @@ def test_credentials_in_a_toolchain_are_covered(home: Path) -> None:
     (cargo / "credentials.toml").write_text("token = 'x'")
     (cargo / "config.toml").write_text("[registries.mine]\ntoken = 'x'")
     command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], Mounts(home, "/work", toolchains=(cargo,))
+        ["true"], Mounts(home, "/work", toolchains=(cargo,)), given
     )
     assert {str(cargo / "credentials.toml"), str(cargo / "config.toml")} <= masked(command)
 
@@ -93,7 +97,7 @@ def test_settings_without_a_token_stay_readable(home: Path) -> None:
     cargo = made(home / ".cargo")
     (cargo / "config.toml").write_text("[net]\noffline = true")
     command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], Mounts(home, "/work", toolchains=(cargo,))
+        ["true"], Mounts(home, "/work", toolchains=(cargo,)), given
     )
     assert str(cargo / "config.toml") not in masked(command)
 
@@ -101,12 +105,12 @@ def test_settings_without_a_token_stay_readable(home: Path) -> None:
 def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
     inner = made(home / ".pyenv/versions")
     command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], Mounts(home, "/work", toolchains=(inner, home / ".pyenv"))
+        ["true"], Mounts(home, "/work", toolchains=(inner, home / ".pyenv")), given
     )
     assert str(home / ".pyenv") in command
     assert str(inner) not in command
 
 
 def test_an_old_bubblewrap_is_not_given_options_it_does_not_know() -> None:
-    command = Bubblewrap("/usr/bin/bwrap", (0, 6, 1)).command(["true"], Mounts(Path("/x"), "/work"))
+    command = Bubblewrap("/usr/bin/bwrap", (0, 6, 1)).command(["true"], Mounts(Path("/x"), "/work"), given)
     assert not {"--size", "--disable-userns"} & set(command)

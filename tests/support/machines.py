@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support import denied
+
 _SAME = ("bwrap", "--dev-bind", "/", "/")
 
 
 def without_bubblewrap() -> list[str]:
     """A prefix for a command: there is no bwrap that could be run."""
     return [*_SAME, "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"]
+
+
+def without_sandbox() -> list[str]:
+    """A prefix for a command: no bwrap, and a kernel without Landlock."""
+    return [*without_bubblewrap(), *denied.prefix("no-landlock")]
 
 
 def with_program(program: Path, place: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.sandbox.choose import choose
+from bot.sandbox.choose import bubblewrap
 from bot.workshop.client.workshop import Workshop
 from bot.workshop.host.background import MOST
 from tests.support.workshops import Bench, bash, eventually, running
@@ -168,7 +168,7 @@ def test_nothing_of_it_outlives_the_workshop(workshop: Workshop, style: str, mar
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("style", DAEMONS)
 def test_nothing_of_it_outlives_the_sandbox(bench: Bench, style: str, mark: str) -> None:
-    workshop = bench.start(choose("strict"))
+    workshop = bench.start(bubblewrap())
     start(workshop, DAEMONS[style].replace("{}", mark))
     assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
     workshop.close()
@@ -179,7 +179,7 @@ SUPERVISOR = """
 import os, sys
 from pathlib import Path
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import choose
+from bot.sandbox.choose import bubblewrap
 from bot.workshop.client.workshop import Answer, Workshop
 folder = Path(sys.argv[1])
 workshop = Workshop.start(choose(sys.argv[2]), tree=folder / "tree", folder=folder, environment=os.environ,

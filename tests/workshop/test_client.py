@@ -13,6 +13,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.sandbox.confinement import Mounts
+from bot.sandbox.handed import Give
 from bot.workshop.client import process
 from bot.workshop.client import workshop as client
 from bot.workshop.client.workshop import Workshop, WorkshopError
@@ -39,15 +40,18 @@ class Impostor:
     """Runs a script of the test's in the place of the tool host."""
 
     name = "impostor"
+    tier = "none"
+    gives_way_out = False
+    lets_through: frozenset[str] = frozenset()
 
     def __init__(self, script: str, mark: str, *, confines: bool = False) -> None:
-        self.confines = confines
+        self.confines = self.moves = confines
         self._command = [sys.executable, "-I", "-S", "-c", PREAMBLE + script, mark]
 
     def root(self, mounts: Mounts) -> str:
         return mounts.mount
 
-    def command(self, argv: Sequence[str], mounts: Mounts) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, give: Give) -> list[str]:
         return self._command
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import choose
+from bot.sandbox.choose import bubblewrap
 from bot.workshop.client.workshop import Workshop
 from tests.support.workshops import Bench, bash, running
 
@@ -40,7 +40,7 @@ def bystander(tmp_path: Path) -> Iterator[str]:
 def test_only_the_sandboxs_own_commands_can_be_killed(bench: Bench, bystander: str, how: str) -> None:
     if "pkill" in KILLS[how] and not shutil.which("pkill"):
         pytest.skip("there is no pkill here")
-    inside = bench.start(choose("strict"))
+    inside = bench.start(bubblewrap())
     bash(inside, KILLS[how], timeout=30)
     assert bash(inside, "echo alive").content == "alive\n[exit code 0]"
     assert inside.facts.pid == 1
@@ -48,7 +48,7 @@ def test_only_the_sandboxs_own_commands_can_be_killed(bench: Bench, bystander: s
 
 
 def test_what_is_killed_in_the_background_says_so(bench: Bench) -> None:
-    inside = bench.start(choose("strict"))
+    inside = bench.start(bubblewrap())
     bash(inside, "sleep 3600", background=True)
     bash(inside, "kill -9 -1")
     outcome = inside.call("bash_output", {"id": 1, "wait": 60}, CancelToken())

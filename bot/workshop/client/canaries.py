@@ -1,50 +1,155 @@
-"""Things planted outside the sandbox that nobody inside may reach: a file, a listener, a folder.
-
-Each is tried from here first: a canary that does not sing in the open proves nothing.
-"""
+"""Things planted outside the sandbox that nobody inside may reach, and what is known of them from outside."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import NoSandboxError
+from bot.workshop.host.canaries import TRIES
+
+NAMES = tuple(TRIES)
+
+MAY_BE_CLOSED = frozenset({"kernel settings", "privileges", "io_uring", "user namespace"})
+"""What a machine may allow to nobody: then there is nothing to prove."""
+
+_DAEMON, _UDP = "process left behind", "UDP"
+
+_WORDS = {
+    "secret file": "a file outside can be read",
+    "link out": "a link leads to a file outside",
+    "environment of another process": "another process's environment can be read",
+    "write outside": "a folder outside can be written",
+    "shared temporary folder": "the machine's own temporary folder can be read",
+    "TCP": "a port of the machine can be reached",
+    "UDP": "a datagram reaches the machine",
+    "socket file": "a socket file of the machine can be reached",
+    "abstract socket": "an abstract socket of the machine can be reached",
+    "signal to another process": "processes outside can be signalled",
+    "process left behind": "a process is left when all should have ended",
+    "kernel settings": "the kernel's settings can be written",
+    "privileges": "capabilities are left, or can be had",
+    "io_uring": "io_uring can be used",
+    "user namespace": "namespaces can be made",
+}
+
+
+def in_words(names: Collection[str]) -> str:
+    return "; ".join(_WORDS.get(name, name) for name in sorted(names))
+
+
+def reached(said: Collection[str], arrived: Collection[str], tag: str, *, outlived: bool = False) -> set[str]:
+    """The names of those that a host reached, by what it said and by what was seen from here."""
+    seen = {_UDP} if tag in arrived else set()
+    return set(said) | seen | ({_DAEMON} if outlived else set())
 
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    file: Path
-    port: int
-    outside: Path
+    """`shared` lies in the machine's temporary folder, in `lock` is what a host's daemon
+    holds as long as it lives; `None` where nothing is to be left behind."""
 
-    def message(self) -> dict[str, Any]:
-        """As `protocol.md` has it in `hello`."""
-        return {"files": [str(self.file)], "port": self.port, "outside": str(self.outside)}
+    file: Path
+    link: Path
+    outside: Path
+    shared: Path
+    tcp: socket.socket
+    udp: socket.socket
+    abstract: str
+    variable: str
+    process: int
+    lock: Path | None
+
+    def message(self, tag: str) -> dict[str, Any]:
+        """As `protocol.md` has it in `hello`. `tag` tells what this host did from what another one did."""
+        return {
+            "tag": tag,
+            "file": str(self.file),
+            "link": str(self.link),
+            "outside": str(self.outside),
+            "shared": str(self.shared),
+            "socket": str(self.shared / "socket"),
+            "tcp": self.tcp.getsockname()[1],
+            "udp": self.udp.getsockname()[1],
+            "abstract": self.abstract,
+            "environment": self.variable,
+            "process": self.process,
+            "lock": str(self.lock / tag) if self.lock else "",
+        }
+
+    def arrived(self) -> set[str]:
+        """The tags of the hosts whose datagrams came."""
+        tags: set[str] = set()
+        while True:
+            try:
+                tags.add(self.udp.recv(64).decode(errors="replace"))
+            except BlockingIOError:
+                return tags
+
+    def outlived(self, tag: str) -> bool:
+        """Whether what that host left behind is still there. Ends it."""
+        if self.lock is None:
+            return False
+        path = self.lock / tag
+        with path.open("rb") as lock:
+            path.unlink()
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
 
 @contextmanager
-def planted(folder: Path) -> Iterator[Canaries]:
-    """Plant them in the new folder `folder`. Raises `NoSandboxError` when one is out of reach from here."""
+def planted(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator[Canaries]:
+    """Plant them in the new folder `folder`; `visible` is one that is seen inside. `all_of_them`: also those that take
+    a process of their own. Raises `NoSandboxError` where that cannot be done here."""
     try:
-        folder.mkdir(mode=0o700)
-        with socket.create_server(("127.0.0.1", 0), backlog=8) as listener:
-            canaries = Canaries(folder / "secret", listener.getsockname()[1], folder)
-            canaries.file.write_text(os.urandom(16).hex())
-            _try(canaries)
-            yield canaries
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+            shared = Path(tempfile.mkdtemp(prefix="slash-agent-canary-"))
+            stack.callback(shutil.rmtree, shared, ignore_errors=True)
+            tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=8))
+            udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            udp.bind(("127.0.0.1", 0))
+            udp.setblocking(False)
+            abstract = f"slash-agent-{os.urandom(8).hex()}"
+            for address in (str(shared / "socket"), f"\0{abstract}"):
+                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+                listener.bind(address)
+                listener.listen(8)
+            file, link = folder / "secret", visible / f"link-{os.urandom(4).hex()}"
+            file.write_text(os.urandom(16).hex())
+            link.symlink_to(file)
+            stack.callback(link.unlink, missing_ok=True)
+            variable, process, lock = "", 0, None
+            if all_of_them:
+                variable = f"CANARY={os.urandom(16).hex()}"
+                process = stack.enter_context(_holder(variable))
+                lock = visible / "locks"
+                lock.mkdir()
+            yield Canaries(file, link, folder, shared, tcp, udp, abstract, variable, process, lock)
     except OSError as error:
         raise NoSandboxError(f"The sandbox could not be probed: {error}.") from error
+
+
+@contextmanager
+def _holder(variable: str) -> Iterator[int]:
+    """The id of a process that does nothing but have this in its environment."""
+    name, _, value = variable.partition("=")
+    sleeping = subprocess.Popen(["/bin/sleep", "60"], env={name: value}, stdin=subprocess.DEVNULL)
+    try:
+        yield sleeping.pid
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # nothing in it matters once the probe is over
-
-
-def _try(canaries: Canaries) -> None:
-    canaries.file.read_text()
-    (canaries.outside / "written-from-outside").touch()
-    socket.create_connection(("127.0.0.1", canaries.port), timeout=2).close()
+        sleeping.kill()
+        sleeping.wait()

@@ -22,15 +22,15 @@ _MODULES = ("__init__.py", "contracts", "workshop/__init__.py", "workshop/host")
 """All that is shown of this package: nothing else of it is imported inside."""
 
 
-def host_command(*, confined: bool) -> list[str]:
+def host_command(*, moved: bool) -> list[str]:
     """Isolated (`-I`: no PYTHON variables, no user site, nothing from the working folder) and without site
-    packages (`-S`), so that nothing in the work tree can get in at the start."""
-    where = _INSIDE if confined else str(_package().parent)
-    return [_interpreter(), "-I", "-S", "-c", _START, where]
+    packages (`-S`), so that nothing in the work tree can get in at the start. `moved`: seen at its place inside."""
+    where = _INSIDE if moved else str(_package().parent)
+    return [interpreter(), "-I", "-S", "-c", _START, where]
 
 
 def host_program() -> tuple[tuple[Path, str], ...]:
-    """What that command reads when it is confined, each with its place inside, to be mounted read-only."""
+    """What that command reads when it is confined, each with its place inside, to be shown read-only."""
     package = _package()
     modules = ((package / name, f"{_INSIDE}/{package.name}/{name}") for name in _MODULES)
     return (*((folder, str(folder)) for folder in _python()), *modules)
@@ -40,7 +40,7 @@ def _package() -> Path:
     return Path(os.path.realpath(bot.__file__)).parent
 
 
-def _interpreter() -> str:
+def interpreter() -> str:
     """The real program, not a virtual environment's link to it."""
     return os.path.realpath(sys.executable)
 
@@ -49,7 +49,7 @@ def _python() -> tuple[Path, ...]:
     prefixes = dict.fromkeys(
         Path(os.path.realpath(prefix)) for prefix in (sys.base_prefix, sys.base_exec_prefix)
     )
-    program = Path(_interpreter())
+    program = Path(interpreter())
     if not any(prefix in program.parents for prefix in prefixes):
         prefixes[program.parent] = None
     return tuple(prefixes)

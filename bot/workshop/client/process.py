@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from bot.sandbox.confinement import Confinement, Mounts
+from bot.sandbox.handed import Handed
 from bot.workshop.client.errors import WorkshopError
 
 MARK = "SLASH_AGENT_WORKSHOP"
@@ -30,20 +32,28 @@ class HostProcess:
     `pipes` are the descriptors to read from and to write to it; the caller closes them.
     """
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], *, confined: bool) -> None:
-        self._confined = confined
+    def __init__(
+        self, confinement: Confinement, argv: Sequence[str], mounts: Mounts, environment: Mapping[str, str]
+    ) -> None:
+        """Run `argv` behind `confinement` with what `mounts` show. Raises `WorkshopError` where it cannot be started,
+        `NoSandboxError` where it cannot be confined."""
+        self._confined = confinement.confines
+        self._in_namespace = confinement.confines and confinement.moves
         self._mark = environment.get(MARK, "")
         self._inside: int | None = None
-        self._errors, errors = os.pipe()
-        self.pipes, (stdin, stdout) = _pipe_pair()
-        started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
-        start = partial(subprocess.Popen[bytes], list(argv), env=dict(environment), cwd="/", stdin=stdin)
-        start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
-        self._thread = threading.Thread(target=_live, args=(start, started), name="workshop", daemon=True)
-        self._thread.start()
-        process = started.get()
-        for fd in (stdin, stdout, errors):
-            os.close(fd)
+        with Handed() as handed:
+            command = confinement.command(argv, mounts, handed.give)
+            self._errors, errors = os.pipe()
+            self.pipes, (stdin, stdout) = _pipe_pair()
+            started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
+            start = partial(subprocess.Popen[bytes], command, env=dict(environment), cwd="/", stdin=stdin)
+            start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
+            start = partial(start, pass_fds=tuple(handed.descriptors))
+            self._thread = threading.Thread(target=_live, args=(start, started), name="workshop", daemon=True)
+            self._thread.start()
+            process = started.get()
+            for fd in (stdin, stdout, errors):
+                os.close(fd)
         if isinstance(process, OSError):
             for fd in (self._errors, *self.pipes):
                 os.close(fd)
@@ -52,7 +62,7 @@ class HostProcess:
 
     def hold_inside(self) -> None:
         """Take hold of the sandbox's first process, so that `kill` can wait for the end of all of it."""
-        if self._confined and self._inside is None:
+        if self._in_namespace and self._inside is None:
             children = _children(self.process.pid)
             if children:
                 with contextlib.suppress(ProcessLookupError):
@@ -76,11 +86,17 @@ class HostProcess:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return lines[-1][:500] if lines else ""
 
+    def wait(self) -> None:
+        """Until the process itself has ended, whatever it leaves behind."""
+        self._thread.join(_GONE_LIMIT)
+
     def kill(self) -> None:
         """End every process of the workshop and return when they are gone. Hang up first; call it once."""
         self.hold_inside()
-        if self._confined:
-            self._kill_sandbox()
+        if self._in_namespace:
+            self._kill_namespace()
+        elif self._confined:
+            self._kill_kept()
         else:
             self._kill_unconfined()
         self._thread.join(_GONE_LIMIT)
@@ -88,7 +104,15 @@ class HostProcess:
         if self._thread.is_alive():
             raise WorkshopError(f"The tool host (process {self.process.pid}) could not be killed.")
 
-    def _kill_sandbox(self) -> None:
+    def _kill_kept(self) -> None:
+        """Its guardian sees that we hung up, ends everything beneath it and goes last."""
+        self._thread.join(_GONE_LIMIT)
+        if self._thread.is_alive():
+            # Stopped, or starved: what is beneath it first, since it would go to nobody afterwards.
+            _kill_all(lambda: _descendants(self.process.pid), limit=_GONE_LIMIT)
+            self.process.kill()
+
+    def _kill_namespace(self) -> None:
         """Its first process is PID 1 of a namespace: when that is gone, the kernel has ended all others."""
         if self._inside is not None:
             with contextlib.suppress(ProcessLookupError):

@@ -112,22 +112,16 @@ class Workshop:
                 f"({confinement.name}) can give none. {HOW_TO_FIX}"
             )
         plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, archive, way_out)
-        process = HostProcess(plan.argv, plan.own_environment, confined=confinement.confines)
+        process = HostProcess(confinement, plan.argv, plan.mounts, plan.own_environment)
         channel = Channel(*process.pipes)
         try:
-            with canaries.planted(folders.own / "canaries") as planted:
-                hello = {**plan.hello, "canaries": planted.message(), "assume_read": assume_read}
-                facts = _shake_hands(channel, hello)
+            facts = _proved(confinement, channel, {**plan.hello, "assume_read": assume_read}, folders)
             process.hold_inside()
-            if confinement.confines and facts.leaks:
-                raise NoSandboxError(
-                    f"The sandbox ({confinement.name}) does not hold: {'; '.join(facts.leaks)}. {HOW_TO_FIX}"
-                )
             proxy = way_out.open(process.inside) if way_out and confinement.confines else None
         except WireError as error:
             words = process.last_words()
             _end(process, channel)
-            raise _failed_start(confinement, words, error) from error
+            raise failed_start(confinement, words, error) from error
         except BaseException:
             _end(process, channel)
             raise
@@ -278,6 +272,7 @@ class Workshop:
 @dataclass(frozen=True, slots=True)
 class _Plan:
     argv: list[str]
+    mounts: Mounts
     own_environment: dict[str, str]
     hello: dict[str, Any]
 
@@ -336,16 +331,29 @@ def _plan(
         "readable": readable,
         "environment": variables,
     }
-    host = layout.host_command(confined=confinement.confines)
-    return _Plan(confinement.command(host, mounts), own, hello)
+    return _Plan(layout.host_command(moved=confinement.moves), mounts, own, hello)
 
 
 def skills_place(confinement: Confinement, folder: Path) -> str:
-    """Where a folder of skills is for those inside: in every run the same where there is a wall."""
-    return layout.SKILLS if confinement.confines else str(folder)
+    """Where a folder of skills is for those inside: in every run the same where it can be."""
+    return layout.SKILLS if confinement.moves else str(folder)
 
 
-def _shake_hands(channel: Channel, hello: Mapping[str, Any]) -> Facts:
+def _proved(confinement: Confinement, channel: Channel, hello: Mapping[str, Any], folders: _Folders) -> Facts:
+    """What the host says of itself. Raises `NoSandboxError` where a wall lets a canary through."""
+    if not confinement.confines:
+        return shake_hands(channel, {**hello, "canaries": {}})
+    with canaries.planted(folders.own / "canaries", folders.tmp) as planted:
+        facts = shake_hands(channel, {**hello, "canaries": planted.message("inside")})
+        reached = canaries.reached(facts.leaks, planted.arrived(), "inside")
+    if leaks := reached - confinement.lets_through:
+        raise NoSandboxError(
+            f"The sandbox ({confinement.name}) does not hold: {canaries.in_words(leaks)}. {HOW_TO_FIX}"
+        )
+    return facts
+
+
+def shake_hands(channel: Channel, hello: Mapping[str, Any]) -> Facts:
     deadline = time.monotonic() + _START_LIMIT
     channel.send(hello, deadline)
     while (frame := channel.receive(deadline)) is None:
@@ -353,8 +361,8 @@ def _shake_hands(channel: Channel, hello: Mapping[str, Any]) -> Facts:
     return frames.facts(frame)
 
 
-def _failed_start(confinement: Confinement, words: str, error: WireError) -> WorkshopError | NoSandboxError:
-    if confinement.confines and (words.startswith("bwrap:") or not words):
+def failed_start(confinement: Confinement, words: str, error: WireError) -> WorkshopError | NoSandboxError:
+    if confinement.confines and (not confinement.moves or words.startswith("bwrap:") or not words):
         step = words.removeprefix("bwrap:").strip() or str(error)
         return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
     return WorkshopError(f"The tool host did not start: {words or error}.")

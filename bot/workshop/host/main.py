@@ -39,9 +39,12 @@ def main() -> None:
         "python": ".".join(map(str, sys.version_info[:3])),
         "uid": os.getuid(),
         "pid": os.getpid(),
-        "leaks": canaries.leaks(hello["canaries"]),
+        "leaks": canaries.reached(hello["canaries"]) if hello["canaries"] else [],
     }
     wire.send(outgoing, {"type": "ready", "facts": facts})
+    if hello["type"] == "probe":
+        wire.receive(incoming)  # until the supervisor ends us
+        return
 
     from bot.workshop.host.serve import Server  # the tools and all they need: after ready, see above
 

@@ -1,0 +1,139 @@
+"""Landlock and seccomp: what may be opened is a list, sockets cannot be made, no capability is left.
+
+For where bubblewrap cannot make namespaces, as in most containers; no root is needed. The program confines itself
+(`bot/workshop/host/confine.py`) by a plan made here, before it reads anything. Everything is seen at its own path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.errors import NoSandboxError
+from bot.sandbox import seccomp, system
+from bot.sandbox.confinement import Mounts
+from bot.sandbox.credentials import credentials_in
+from bot.sandbox.handed import Give
+
+OLDEST = 3
+"""From this version on a file that may not be written cannot be emptied either."""
+
+SIGNALS = 6
+"""From this version on processes outside cannot be signalled."""
+
+_CREATE_RULESET = 444
+_ASK_VERSION = 1
+
+_CONFINE = "import sys; sys.path.insert(0, sys.argv[1]); from bot.workshop.host.confine import main; main()"
+
+_MACHINE = ("/proc", "/sys/devices/system/cpu")
+_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+
+
+def version() -> int:
+    """Which version of Landlock the kernel has, 0 for none."""
+    asked = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    return max(int(asked), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """`abi` is the kernel's version of it. `kept_capabilities`, by number, is for tests of what then gets through."""
+
+    abi: int
+    kept_capabilities: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"Landlock ABI {self.abi}"
+
+    @property
+    def tier(self) -> str:
+        return "T2"
+
+    @property
+    def confines(self) -> bool:
+        return True
+
+    @property
+    def moves(self) -> bool:
+        return False
+
+    @property
+    def gives_way_out(self) -> bool:
+        return False
+
+    @property
+    def lets_through(self) -> frozenset[str]:
+        return frozenset() if self.abi >= SIGNALS else frozenset({"signal to another process"})
+
+    def root(self, mounts: Mounts) -> str:
+        return str(mounts.tree)
+
+    def command(self, argv: Sequence[str], mounts: Mounts, give: Give) -> list[str]:
+        """Raises `NoSandboxError` where commands could change the program that confines them."""
+        machine = seccomp.here()
+        if machine is None:
+            raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
+        own = _own_package(mounts)
+        plan = {
+            "abi": self.abi,
+            "run": [*_granted(system.ROOTS, system.hidden()), *_program(mounts)],
+            "read": list(_MACHINE),
+            "write": [str(path) for path in (mounts.tree, *mounts.writable)],
+            "devices": list(_DEVICES),
+            "seccomp": seccomp.filter_for(machine, sockets=False).hex(),
+            "kept_capabilities": list(self.kept_capabilities),
+        }
+        python = os.path.realpath(sys.executable)
+        return [python, "-I", "-S", "-c", _CONFINE, own, give(json.dumps(plan).encode()), *argv]
+
+
+def _own_package(mounts: Mounts) -> str:
+    """Where our own package is imported from; not where it could be changed."""
+    package = Path(__file__).resolve().parents[2]
+    for part in (package / "bot", Path(os.path.realpath(sys.executable))):
+        if any(part.is_relative_to(path) for path in (mounts.tree, *mounts.writable)):
+            raise NoSandboxError(
+                f"{part} lies in what commands may change, and Landlock cannot take it out of that. Install "
+                "Slash Agent outside of the repository, or use bubblewrap."
+            )
+    return str(package)
+
+
+def _program(mounts: Mounts) -> Iterator[str]:
+    """What is seen besides the system: our own program, what was brought, and toolchains less credentials."""
+    yield from (str(path) for path, _ in mounts.program)
+    yield from map(str, mounts.read_only)
+    for folder in mounts.toolchains:
+        if not system.beneath(str(folder), system.ROOTS):
+            yield from _granted([str(folder)], map(str, credentials_in(folder)))
+
+
+def _granted(folders: Sequence[str], hidden: Iterator[str]) -> Iterator[str]:
+    """`folders` less `hidden`, as paths of which each is granted with all that lies beneath it: nothing can be taken
+    out of what is granted, so it is what stands beside."""
+    holes = {os.path.realpath(path) for path in hidden}
+    on_the_way = {str(parent) for hole in holes for parent in Path(hole).parents}
+    for folder in folders:
+        real = os.path.realpath(folder)
+        if os.path.isdir(real):
+            yield from _beside(real, holes, on_the_way)
+
+
+def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> Iterator[str]:
+    if path in holes:
+        return
+    if path not in on_the_way:
+        yield path
+        return
+    with os.scandir(path) as entries:
+        for entry in entries:
+            # Nothing is granted through a link: what it leads to is granted by its own name, or not.
+            if not entry.is_symlink():
+                yield from _beside(entry.path, holes, on_the_way)
