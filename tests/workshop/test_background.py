@@ -179,10 +179,10 @@ SUPERVISOR = """
 import os, sys
 from pathlib import Path
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import bubblewrap
+from bot.sandbox.choose import candidates
 from bot.workshop.client.workshop import Answer, Workshop
 folder = Path(sys.argv[1])
-workshop = Workshop.start(choose(sys.argv[2]), tree=folder / "tree", folder=folder, environment=os.environ,
+workshop = Workshop.start(candidates(sys.argv[2])[0][0], tree=folder / "tree", folder=folder, environment=os.environ,
                           ask=lambda _: Answer(True))
 workshop.call("bash", {"command": sys.argv[3], "background": True}, CancelToken())
 print("up", flush=True)
