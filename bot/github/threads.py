@@ -23,6 +23,13 @@ class Threads(Border):
         path = with_query(f"/repos/{repository}/issues/{number}/comments", since=since)
         return self._all(f"reading the comments of issue {number} of {repository}", path, _comment)
 
+    def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]:
+        """The comments of all issues and pull requests that changed at or after `since` (RFC 3339), newest first."""
+        path = with_query(
+            f"/repos/{repository}/issues/comments", since=since, sort="created", direction="desc"
+        )
+        return self._all(f"reading the comments of {repository}", path, _comment)
+
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
         """All comments, newest first, a page asked for when it is wanted."""
         path = f"/repos/{repository}/issues/{number}/comments"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from bot.contracts.errors import AgentError
 from bot.github.errors import GitHubError
@@ -29,12 +30,14 @@ ON, OVER = {"state": "on"}, {"state": "over"}
 
 @dataclass(frozen=True, slots=True)
 class ProgressState:
-    """What the comment says: a headline, some lines beneath it, and the address of the run. `over` is for good."""
+    """What the comment says: a headline, some lines beneath it, and the address of the run. `over` is for good.
+    `fields` go into its mark."""
 
     headline: str
     lines: tuple[str, ...] = ()
     run_url: str = ""
     over: bool = False
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         parts = [f"**{shown_line(self.headline)}**", *(f"- {shown_line(line)}" for line in self.lines[:20])]
@@ -60,18 +63,20 @@ def close_progress(host: Host, place: Place, text: str) -> bool:
 
 class Progress:
     """`connect` is called on the writing thread, so that importing PyGithub there delays nobody. `comment` is the id
-    of the comment where somebody began it already, 0 where it is to be looked for.
+    of the comment where somebody began it already, 0 where it is to be looked for. `fields` go into its mark.
 
     `update` and `close` may be called from any thread. `problem` says why nothing is written any more.
     """
 
     def __init__(
-        self, connect: Callable[[], Host], place: Place, *, interval: float = INTERVAL, comment: int = 0
-    ) -> None:
+        self, connect: Callable[[], Host], place: Place, *, interval: float = INTERVAL, comment: int = 0,
+        fields: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         self._connect = connect
         self._place = replace(place, lines=0)
         self._interval = interval
         self._comment = comment
+        self._fields = fields
         self._changed = threading.Condition()
         self._pending: ProgressState | None = None
         self._closed = False
@@ -129,7 +134,8 @@ class Progress:
             return state
 
     def _write(self, host: Host, comment_id: int | None, state: ProgressState) -> int:
-        body = with_mark(self._place, PROGRESS, state.text(), OVER if state.over else ON)
+        fields = {**self._fields, **(OVER if state.over else ON), **state.fields}
+        body = with_mark(self._place, PROGRESS, state.text(), fields)
         if comment_id is None:
             return host.create_comment(self._place.repository, self._place.number, body).id
         host.edit_comment(self._place.repository, self._place.number, comment_id, body)

@@ -14,8 +14,10 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Verb
 from bot.github.client import GitHub
+from bot.policy.budget import run_budget
 from bot.policy.schema import Policy
 from bot.providers.connect import default_model
+from bot.publish.spending import spending
 from bot.publish.thread import Place
 from bot.run import conclude
 from bot.run.folder import RunFolder, new_folder
@@ -37,7 +39,8 @@ _OF_PULLS = ("pull_request", "pull_request_target")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a request is carried out with. `policy` is the default branch's."""
+    """What a request is carried out with. `policy` is the default branch's; `usd_left` is what its actor may spend
+    today, `None` for any amount."""
 
     asked: EventRun
     environment: Mapping[str, str]
@@ -45,6 +48,8 @@ class Work:
     github: GitHub
     place: Place
     policy: Policy
+    now: str
+    usd_left: float | None = None
 
 
 def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
@@ -55,9 +60,11 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     model = _model(request, asked, work.policy, environment)
     folder = new_folder(environment)
     begun = environment.get("SLASH_AGENT_COMMENT", "")
+    budget = _budget(request, work)
+    most = run_budget(work.policy, request.actor.tier, budget).usd
     progress = progress_comment(
         _shown_at(work, request), where, say, watch, dry_run=asked.dry_run,
-        comment=int(begun) if begun.isdecimal() else 0,
+        comment=int(begun) if begun.isdecimal() else 0, fields=spending(request.actor, work.now, most),
     )  # fmt: skip
     progress.begin()
     stop = CancelToken()
@@ -81,7 +88,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             environment=environment,
             sandbox=asked.sandbox,
             origin=asked.workspace,
-            budget_usd=_budget(request, asked),
+            budget_usd=budget,
             resume=resume,
             notes=notes,
             since_sha=_since(work.github, request),
@@ -171,8 +178,7 @@ def _model(request: Request, asked: EventRun, policy: Policy, environment: Mappi
     return wanted
 
 
-def _budget(request: Request, asked: EventRun) -> float | None:
+def _budget(request: Request, work: Work) -> float | None:
     wanted = [float(request.options["budget"])] if "budget" in request.options else []
-    if asked.budget_usd is not None:
-        wanted.append(asked.budget_usd)
+    wanted += [limit for limit in (work.asked.budget_usd, work.usd_left) if limit is not None]
     return min(wanted) if wanted else None

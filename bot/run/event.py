@@ -30,7 +30,7 @@ from bot.publish.thread import Place, key_of, put_comment
 from bot.publish.traces import tries_at
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.run.overheard import Overheard
-from bot.run.quota import Quota, check_quota
+from bot.run.quota import Quota, check_quota, usd_left
 from bot.run.told import tell, tell_stranger, tell_trouble
 from bot.sandbox.choose import Setting
 
@@ -236,13 +236,27 @@ class _Handling:
             return self.refuse(Refusal(quota.refusal, said=request.actor.tier is not Tier.BOT))
         if quota.note:
             self.watch(quota.note)
+        left = self._usd_left(request)
+        if isinstance(left, Refusal):
+            return self.refuse(left)
         tell_of_dropped(self.host, self.reader, request, self.place, admission(self.policy), self.watch)
-        work = Work(self.asked, self.environment, self.where, self.github, self.place, self.policy)
+        work = Work(
+            self.asked, self.environment, self.where, self.github, self.place, self.policy, self.given.now, left
+        )
         return carry_out(work, request, self.say, self.watch)
 
     def _planned(self, request: Request) -> bool:
         """Whether it is an entry of a maintenance plan, which counted it already."""
         return bool(self.where.target and request.task)
+
+    def _usd_left(self, request: Request) -> float | Refusal | None:
+        tier = self.policy.tiers[request.actor.tier]
+        if tier.usd_a_day is None or not self.place.number:
+            return None
+        return usd_left(
+            self.github, request, tier.usd_a_day, self.given.now, self.place.run,
+            shown=self.environment.get("SLASH_AGENT_PROGRESS") != "false",
+        )  # fmt: skip
 
     def _quota(self, request: Request) -> Quota:
         tier = self.policy.tiers[request.actor.tier]

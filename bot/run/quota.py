@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.contracts.request import Actor, Tier
+from bot.contracts.request import Actor, Request, Tier
 from bot.contracts.wording import count_of
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
+from bot.intake.request import Refusal
+from bot.publish.spending import CommentLister, spent_today
 
 _NOT_COUNTED = ("skipped",)
 # Pages of 100 that are looked at: who reaches the end of them has had their day.
@@ -76,6 +78,39 @@ def check_quota(
         refusal=f"{actor.login} has used up today's {count_of(limit, 'run')} of the tier {actor.tier}; "
         "it starts again at 00:00 UTC."
     )
+
+
+def usd_left(
+    host: CommentLister, request: Request, limit: float, now: str, run: str, *, shown: bool
+) -> float | Refusal:
+    """What of `limit`, in USD, the request's actor may still spend on the day of `now`; a refusal where it is nothing.
+    `run` is the present one; `shown` says whether this workflow writes progress comments, which it is counted by."""
+    said = request.actor.tier is not Tier.BOT
+    if not shown:
+        return Refusal(
+            "The policy bounds what a person may spend in a day (`usd_a_day`). That is counted by the progress "
+            "comments, which this workflow turns off: turn on `progress`, or take the bound out of the policy.",
+            said,
+        )
+    try:
+        spent = spent_today(host, request.repository, request.actor, now, run)
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+        spent = None
+    actor = request.actor
+    if spent is None:
+        return Refusal(
+            f"What {actor.login}'s runs cost today cannot be counted, and the policy gives the tier {actor.tier} "
+            f"no more than USD {limit:g} a day.",
+            said,
+        )
+    if spent >= limit:
+        return Refusal(
+            f"{actor.login} has spent today's USD {limit:g} of the tier {actor.tier}; it starts again at 00:00 UTC.",
+            said,
+        )
+    return limit - spent
 
 
 def _used(runs: Iterator[WorkflowRunData], present: int) -> int:

@@ -20,6 +20,7 @@ from bot.publish.body import Links, shown_line
 from bot.publish.ended import final_state
 from bot.publish.markers import ENDED, is_ours, told_to
 from bot.publish.progress import Progress, ProgressState, close_progress
+from bot.publish.spending import cost
 from bot.publish.thread import Place, post, put_comment, with_mark, written_at
 from bot.run.github_env import GitHubEnvironment
 from bot.run.lines import turn_lines, waiting_line, while_heard
@@ -59,13 +60,13 @@ class ProgressComment:
 
     def end(self, outcome: Outcome) -> None:
         """The last word of the run: where a pull request or an end comment follows, publishing puts its own."""
+        state = ProgressState("Done: the pull request is being opened", run_url=self._run_url)
         if not outcome.files or outcome.status is Status.NEEDS_INPUT:
-            self._close(final_state(outcome, Links(run=self._run_url)))
+            state = final_state(outcome, Links(run=self._run_url))
         elif outcome.request.dry_run:
             said = "what would be published is in the run's log, the patch in its artifact"
-            self._close(ProgressState("Done: a dry run", (said,), self._run_url))
-        else:
-            self._close(ProgressState("Done: the pull request is being opened", run_url=self._run_url))
+            state = ProgressState("Done: a dry run", (said,), self._run_url)
+        self._close(replace(state, fields=cost(outcome.cost)))
 
     def fail(self) -> None:
         """There is no outcome; what went wrong is told in a comment of its own."""
@@ -104,10 +105,11 @@ class JobLog:
 
 
 def progress_comment(
-    place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool, comment: int = 0
-) -> ProgressComment:
+    place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool, comment: int = 0,
+    fields: Mapping[str, str],
+) -> ProgressComment:  # fmt: skip
     """The comment at `place`, none without one; with `dry_run` its writes go to `say`. `comment` is the id of the one
-    that was begun before the program was installed, 0 for none."""
+    that was begun before the program was installed, 0 for none. `fields` go into its mark."""
     if place is None:
         return ProgressComment(None, "", watch)
 
@@ -116,7 +118,7 @@ def progress_comment(
         client: GitHub = connect(where.token, where.api_url)
         return Recorder(client, say) if dry_run else client
 
-    return ProgressComment(Progress(host, place, comment=comment), where.run_url, watch)
+    return ProgressComment(Progress(host, place, comment=comment, fields=fields), where.run_url, watch)
 
 
 def tell(host: Host, place: Place, text: str, watch: Say) -> None:

@@ -1,0 +1,60 @@
+"""What somebody's runs cost today, kept without a service: in the marks of our own progress comments.
+
+A run's mark says whose it is, on which day it began, and what it cost; until it is over, what it may cost at most, so
+that a second run beside it finds less. A comment of ours can be deleted only by people who may write anyway. Runs that
+nobody asked for in a thread (a schedule, a review on a push) have no such comment, and nobody whose money it were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from bot.contracts.request import Actor
+from bot.contracts.threads import CommentData
+from bot.github.values import Account
+from bot.publish.markers import PROGRESS, is_ours, read_mark
+
+_BY, _ON, _USD = "by", "on", "usd"
+# Comments that are looked at: whoever reaches the end of them has had their day.
+MOST = 2000
+
+
+class CommentLister(Protocol):
+    def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]: ...
+
+    def me(self) -> Account | None: ...
+
+
+def spending(actor: Actor, now: str, usd: float) -> Mapping[str, str]:
+    """Fields for a run's mark: what it may cost, or did. `now` is when it began, RFC 3339."""
+    return {_BY: str(actor.id), _ON: now[:10], _USD: f"{usd:.4f}"}
+
+
+def cost(usd: float) -> Mapping[str, str]:
+    """The field that changes when the run is over."""
+    return {_USD: f"{usd:.4f}"}
+
+
+def spent_today(host: CommentLister, repository: str, actor: Actor, now: str, run: str = "") -> float | None:
+    """USD of the runs that `actor` began on the day of `now`, but for the run `run`; `None` where there are more
+    comments than are looked at. One call for 100 comments that changed today. Raises `GitHubError`."""
+    total = 0.0
+    for number, comment in enumerate(host.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
+        if number >= MOST:
+            return None
+        fields = read_mark(comment.body, PROGRESS)
+        if fields is None or fields.get(_BY) != str(actor.id) or fields.get(_ON) != now[:10]:
+            continue
+        author = Account(comment.author, comment.author_id, comment.author_kind)
+        if is_ours(author, host.me()) and (not run or fields.get("run") != run):
+            total += _amount(fields.get(_USD, ""))
+    return total
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        return 0.0
+    return amount if 0 <= amount < 1e6 else 0.0

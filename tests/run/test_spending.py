@@ -1,0 +1,85 @@
+"""What a person may spend in a day: counted by the marks of our own comments, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.contracts.request import Actor, Tier
+from bot.forge.bundled import MAINTAINER, REPORTER
+from bot.github.client import connect
+from bot.publish.markers import PROGRESS, mark, marked, read_mark
+from bot.publish.spending import spending, spent_today
+from tests.run.test_event_queue import BOT, act
+from tests.support.stage import Stage
+
+NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.fixture
+def one_dollar(stage: Stage) -> Iterator[Stage]:
+    stage.forge.commit(
+        stage.repo, {".github/agent.yml": "version: 1\ntiers:\n  maintainer: {usd_a_day: 1}\n"}
+    )
+    yield stage
+
+
+def actor(stage: Stage, login: str = MAINTAINER) -> Actor:
+    permission = connect(stage.sample.publish_token, stage.forge.api_url).permission(stage.repo, login)
+    return Actor(login, permission.user_id, Tier.MAINTAINER)
+
+
+def ran(
+    stage: Stage, usd: float, login: str = MAINTAINER, by: str = BOT, at: str = NOW, run: str = "1"
+) -> None:
+    """A progress comment as a run leaves it."""
+    fields = {"request": "thread", "run": run, "state": "over", **spending(actor(stage, login), at, usd)}
+    stage.forge.comment(stage.repo, stage.sample.issue, by, marked("Done", mark(PROGRESS, **fields)))
+
+
+def counted(stage: Stage, run: str = "") -> float | None:
+    token = stage.forge.token(BOT, {"issues": "write", "contents": "read"}, repo=stage.repo)
+    return spent_today(connect(token, stage.forge.api_url), stage.repo, actor(stage), NOW, run)
+
+
+def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ran(stage, 0.5)
+    ran(stage, 0.25, run="2")
+    ran(stage, 5, login=REPORTER)
+    ran(stage, 7, at=yesterday)
+    ran(stage, -100, by=MAINTAINER)  # a copy of a mark, by somebody who would like to have spent less
+    assert counted(stage) == 0.75
+    assert counted(stage, run="2") == 0.5
+
+
+def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) -> None:
+    ran(one_dollar, 0.6)
+    ran(one_dollar, 0.4)
+    done, asked = act(one_dollar)
+    assert (done.code, asked) == (3, 0)
+    said = one_dollar.bot_comments()[-1]
+    assert said.startswith(
+        f"{MAINTAINER} has spent today's USD 1 of the tier maintainer; it starts again at 00:00"
+    )
+
+
+@pytest.mark.bubblewrap
+def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dollar: Stage) -> None:
+    ran(one_dollar, 0.98, run="77")
+    done, asked = act(one_dollar)
+    assert asked == 1, done.said
+    fields = [found for body in one_dollar.bot_comments() if (found := read_mark(body, PROGRESS))]
+    mine = next(found for found in fields if found["run"] != "77")
+    assert (mine["by"], mine["on"]) == (str(actor(one_dollar).id), NOW[:10])
+    assert mine["state"] == "over"
+    assert 0 < float(mine["usd"]) < 1
+
+
+def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dollar: Stage) -> None:
+    token = one_dollar.forge.token(BOT, {"contents": "read", "issues": "write"}, repo=one_dollar.repo)
+    done = one_dollar.run(token=token, SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
+    assert done.code == 3
+    assert "turn on `progress`" in done.said
