@@ -21,7 +21,7 @@ from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, 
 from benchmarks.subject import NEEDLE, large_checkout, small_repository
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import choose
+from bot.workshop.client.wall import choose
 from bot.workshop.client.workshop import Answer, Workshop
 
 FIRST_REQUEST_RATIO = 1.25
@@ -271,7 +271,11 @@ def _workshop(folder: Path, files: int) -> Iterator[Workshop]:
     own = folder / "workshop"
     own.mkdir()
     with Workshop.start(
-        choose("auto"), tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True)
+        choose("auto").confinement,
+        tree=tree,
+        folder=own,
+        environment=os.environ,
+        ask=lambda question: Answer(True),
     ) as workshop:
         yield workshop
 

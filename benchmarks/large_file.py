@@ -11,7 +11,7 @@ from statistics import median
 from benchmarks.memory import HOST, command_name, highest, tree
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import choose
+from bot.workshop.client.wall import choose
 from bot.workshop.client.workshop import Answer, Workshop
 
 SIZE = 2_000_000_000
@@ -30,7 +30,7 @@ def view(folder: Path, size: int, runs: int) -> Iterator[Row]:
     own.mkdir()
     lines = make(tree_folder / NAME, size)
     with Workshop.start(
-        choose("auto"),
+        choose("auto").confinement,
         tree=tree_folder,
         folder=own,
         environment=os.environ,

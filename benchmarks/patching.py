@@ -10,7 +10,7 @@ from statistics import median
 
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import choose
+from bot.workshop.client.wall import choose
 from bot.workshop.client.workshop import Answer, Workshop
 
 FILES = 200
@@ -29,7 +29,7 @@ def patching(folder: Path, files: int, runs: int) -> Iterator[Row]:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("".join(_line(name, line, 0) + "\n" for line in range(LINES)))
     with Workshop.start(
-        choose("auto"), tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True),
+        choose("auto").confinement, tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True),
         assume_read=True,
     ) as workshop:  # fmt: skip
         took = [_patch(workshop, names, run) for run in range(runs + 1)][1:]

@@ -15,7 +15,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.egress.hosts import Target
 from bot.egress.presets import Mirror
 from bot.egress.way_out import WayOut
-from bot.sandbox.choose import choose
+from bot.sandbox.choose import bubblewrap
 from bot.workshop.client.workshop import Workshop
 from tests.support.registry import registry
 from tests.support.tls import make_authority, tls_server
@@ -50,7 +50,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture
 def inside(bench: Bench, way_out: WayOut) -> Workshop:
-    return bench.start(choose("strict"), way_out=way_out, bring=[PIP])
+    return bench.start(bubblewrap(), way_out=way_out, bring=[PIP])
 
 
 def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: Workshop) -> None:
@@ -78,7 +78,7 @@ def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: 
 
 
 def test_without_a_way_out_there_is_no_proxy(bench: Bench) -> None:
-    inside = bench.start(choose("strict"))
+    inside = bench.start(bubblewrap())
     assert inside.proxy is None
     assert bash(inside, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] != 0
     assert "proxy" not in bash(inside, "env").content.lower()
@@ -86,7 +86,7 @@ def test_without_a_way_out_there_is_no_proxy(bench: Bench) -> None:
 
 def test_two_workshops_have_a_proxy_each(bench: Bench, way_out: WayOut) -> None:
     """The port is one of each workshop's own network: no command of the other can take it."""
-    first, second = (bench.start(choose("strict"), way_out=way_out) for _ in range(2))
+    first, second = (bench.start(bubblewrap(), way_out=way_out) for _ in range(2))
     for workshop in (first, second):
         assert bash(workshop, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] == 0
     first.close()
