@@ -1,15 +1,17 @@
 """A repository behind HTTP as the source of a checkout. GitPython drives the fetch, in our environment.
 
-The token goes by environment alone: it is in no file, no configuration and no command line.
+git is told the token by a credential helper that reads a descriptor it inherits: it is in no file, no configuration,
+no environment and no command line.
 """
 
 from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bot.checkout.errors import (
     AuthenticationFailedError,
@@ -22,10 +24,11 @@ from bot.checkout.git import clean_environment, git_program, last_line
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _NETWORK = (
-    "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
-    "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "CURL_CA_BUNDLE",
+    "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "CURL_CA_BUNDLE",
 )  # fmt: skip
+USER = "x-access-token"
 
 _REFUSED = (
     "Authentication failed", "could not read Username", "could not read Password",
@@ -58,44 +61,85 @@ def check_url(url: str, token: str) -> None:
         raise CheckoutError(f"a token is not sent over plain http to {parts.hostname}: use https")
 
 
-def remote_environment(url: str, token: str) -> dict[str, str]:
-    """The environment for one git command that speaks to `url`, `token` in it where there is one."""
-    settings = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60", "http.followRedirects": "initial"}
-    if token:
-        parts = urlsplit(url)
-        basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-        settings[f"http.{parts.scheme}://{parts.netloc}/.extraHeader"] = f"Authorization: Basic {basic}"
-        # A redirect could carry the header to another host.
-        settings["http.followRedirects"] = "false"
-    environment = clean_environment(settings)
-    environment["GIT_ALLOW_PROTOCOL"] = "http:https"
-    environment.update({name: os.environ[name] for name in _NETWORK if name in os.environ})
-    return environment
+def drive(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
+    """Run one git command that speaks to `url`, through GitPython; its standard output. It sees an environment of its
+    own and nothing else. Raises `git.exc.GitCommandError`.
 
-
-def drive(git_dir: Path, arguments: list[str], environment: Mapping[str, str]) -> str:
-    """Run one git command through GitPython, seeing `environment` and nothing else; its standard output.
-
-    GitPython adds to the inherited environment, so what is not ours is taken away by `env -u`.
-    Raises `git.exc.GitCommandError`.
+    GitPython adds to the inherited environment, so what is not ours is blanked there and then taken away by `env -u`.
     """
     from git.cmd import Git as Driver
 
-    inherited = [option for name in os.environ if name not in environment for option in ("-u", name)]
-    return str(
-        Driver(str(git_dir)).execute(
-            ["env", *inherited, git_program(), *arguments],
-            env={**environment, "GIT_DIR": str(git_dir)},
-            with_extended_output=False,
+    with _environment(url, token) as (environment, descriptors):
+        inherited = [name for name in os.environ if name not in environment]
+        without = [option for name in inherited for option in ("-u", name)]
+        return str(
+            Driver(str(git_dir)).execute(
+                ["env", *without, git_program(), *arguments],
+                env={**dict.fromkeys(inherited, ""), **environment, "GIT_DIR": str(git_dir)},
+                with_extended_output=False,
+                pass_fds=descriptors,
+            )
         )
-    )
+
+
+@contextmanager
+def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
+    """What a git that speaks to `url` is started with, and the descriptors that its helpers read."""
+    settings = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60", "http.followRedirects": "initial"}
+    with ExitStack() as stack:
+        descriptors = []
+
+        def tell(origin: str, user: str, password: str) -> None:
+            """Let git know this password at `origin`, and nowhere else."""
+            if not f"{user}{password}".isprintable():
+                raise CheckoutError(f"the token or password for {origin} holds a line break: give it without")
+            descriptor = stack.enter_context(_in_memory(f"username={user}\npassword={password}\n"))
+            descriptors.append(descriptor)
+            helper = f'!f() {{ test "$1" != get || cat /proc/self/fd/{descriptor}; }}; f'
+            settings[f"credential.{origin}.helper"] = helper
+
+        if token:
+            parts = urlsplit(url)
+            tell(f"{parts.scheme}://{parts.netloc}", USER, token)
+            # With git 2.46 and later this saves the request that is refused first.
+            settings["http.proactiveAuth"] = "basic"
+            # A redirect could lead to another host.
+            settings["http.followRedirects"] = "false"
+        network = {name: os.environ[name] for name in _NETWORK if name in os.environ}
+        for name in _PROXIES:
+            if name in os.environ:
+                network[name], login = _without_password(os.environ[name])
+                if login:
+                    tell(*login)
+        environment = {**clean_environment(settings), "GIT_ALLOW_PROTOCOL": "http:https", **network}
+        yield environment, tuple(descriptors)
+
+
+def _without_password(proxy: str) -> tuple[str, tuple[str, str, str] | None]:
+    """A proxy's address with the user alone, and (where, user, password) where it had a password."""
+    parts = urlsplit(proxy)
+    if not parts.password:
+        return proxy, None
+    user, host = parts.netloc.rpartition("@")[0].partition(":")[0], parts.netloc.rpartition("@")[2]
+    login = (f"{parts.scheme}://{host}", unquote(user), unquote(parts.password))
+    return urlunsplit(parts._replace(netloc=f"{user}@{host}")), login
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[int]:
+    """A descriptor that holds `text`, in memory alone; whoever is given it may read it more than once."""
+    descriptor = os.memfd_create("credential")
+    try:
+        os.write(descriptor, text.encode())
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def fetch(git_dir: Path, url: str, refs: list[str], token: str, depth: list[str]) -> None:
     """Fetch `refs` from `url`. Raises the `CheckoutError` that says what was wrong."""
     from git.exc import GitCommandError
 
-    environment = remote_environment(url, token)
     arguments = [
         "-c",
         "fetch.unpackLimit=1",
@@ -105,14 +149,14 @@ def fetch(git_dir: Path, url: str, refs: list[str], token: str, depth: list[str]
         "--no-auto-maintenance",
     ]
     try:
-        drive(git_dir, [*arguments, *depth, "--end-of-options", url, *refs], environment)
+        drive(git_dir, url, token, [*arguments, *depth, "--end-of-options", url, *refs])
     except GitCommandError as error:
         # `from None`: the vendor's exception holds the whole command and its environment's traces.
         raise _said_plainly(git_dir, url, refs, token, str(error.stderr)) from None
 
 
 def _said_plainly(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> CheckoutError:
-    hidden = [token, base64.b64encode(f"x-access-token:{token}".encode()).decode()] if token else []
+    hidden = [token, base64.b64encode(f"{USER}:{token}".encode()).decode()] if token else []
     detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden)
     if any(sign in stderr for sign in _NO_SUCH_REF):
         wanted = refs[0].split(":")[0].removeprefix("+").removeprefix("refs/heads/")
@@ -135,7 +179,7 @@ def _is_empty(git_dir: Path, url: str, token: str) -> bool:
     from git.exc import GitCommandError
 
     try:
-        return not drive(git_dir, ["ls-remote", "--quiet", url], remote_environment(url, token)).strip()
+        return not drive(git_dir, url, token, ["ls-remote", "--quiet", url]).strip()
     except GitCommandError:
         return False
 

@@ -36,7 +36,7 @@ class Refs:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One repository at `url`, spoken to from the bare `git_dir`. The token goes by environment alone."""
+    """One repository at `url`, spoken to from the bare `git_dir`. git reads the token from a descriptor."""
 
     git_dir: Path
     url: str
@@ -93,9 +93,8 @@ class Remote:
         from git.exc import GitCommandError
 
         transport.check_url(self.url, self.token)
-        environment = transport.remote_environment(self.url, self.token)
         try:
-            return transport.drive(self.git_dir, arguments, environment)
+            return transport.drive(self.git_dir, self.url, self.token, arguments)
         except GitCommandError as error:
             # `from None`: the vendor's exception carries the whole command line.
             raise _said_plainly(doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ from bot.checkout.errors import (
     MissingRevisionError,
     NoCommitsError,
 )
-from bot.checkout.remote import remote_environment
+from bot.checkout.remote import drive
 from bot.forge import Forge
 from tests.support.source_repository import Repository, git
 
@@ -208,9 +211,88 @@ def test_an_address_that_must_not_be_used_is_refused(tmp_path: Path, url: str, r
     assert "secret" not in str(caught.value)
 
 
-def test_the_header_is_bound_to_the_host_and_redirects_are_off() -> None:
-    environment = remote_environment("https://example.org:8443/a/b.git", "token-token")
-    keys = {value: name for name, value in environment.items() if name.startswith("GIT_CONFIG_KEY_")}
-    assert "http.https://example.org:8443/.extraHeader" in keys
-    number = keys["http.followRedirects"].rpartition("_")[2]
-    assert environment[f"GIT_CONFIG_VALUE_{number}"] == "false"
+_RECORDING = """#!/bin/sh
+{ tr '\\0' '\\n' < /proc/$$/environ; printf '%s\\n' "$0" "$@"; ls -l /proc/$$/cwd; } >> RECORD
+exec REAL "$@"
+"""
+
+
+def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Programs before git and env on PATH that write down what they are started with."""
+    folder.mkdir()
+    for name in ("git", "env"):
+        real = shutil.which(name)
+        assert real
+        program = folder / name
+        program.write_text(_RECORDING.replace("RECORD", str(folder / "record")).replace("REAL", real))
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder / "record"
+
+
+def test_a17_git_is_told_the_token_in_no_argument_variable_or_file(
+    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A-17, git's part.
+
+    Breaks: bot/checkout/remote.py "tell(f\"{parts.scheme}://{parts.netloc}\", USER, token)"
+    """
+    monkeypatch.setenv("SOME_TOKEN", "canary-of-ours-1f2e3d4c")
+    record = recorded(tmp_path / "programs", monkeypatch)
+    token = forge.token("ada")
+    checkout = checked_out(forge, repo, tmp_path)
+    assert checkout.base_sha == forge.branch_sha(repo)
+    said = record.read_text()
+    assert "fetch" in said and "credential" in said
+    hidden = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    assert not [secret for secret in (token, hidden, "canary-of-ours-1f2e3d4c") if secret in said]
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert token.encode() not in kept
+
+
+def test_the_password_of_a_proxy_goes_the_same_way(
+    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = recorded(tmp_path / "programs", monkeypatch)
+    with Answering() as proxy:
+        monkeypatch.setenv("http_proxy", f"http://me:p%40ss-word-of-proxy@127.0.0.1:{proxy.port}")
+        with pytest.raises(CheckoutError):
+            checked_out(forge, repo, tmp_path)
+    # curl signs in once the proxy has asked for it, or at once.
+    basic = base64.b64encode(b"me:p@ss-word-of-proxy").decode()
+    assert f"Basic {basic}" in proxy.signed
+    assert "ss-word-of-proxy" not in record.read_text()
+
+
+def test_a_token_with_a_line_break_is_refused(forge: Forge, repo: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckoutError, match="line break"):
+        drive(tmp_path, forge.clone_url(repo), "token\nurl=https://evil.example", ["ls-remote"])
+
+
+class Answering:
+    """A proxy that wants to know who asks, and then has nothing to say."""
+
+    def __enter__(self) -> Answering:
+        self.signed: list[str] = []
+        asked = self.signed
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                signed = self.headers.get("Proxy-Authorization", "")
+                asked.append(signed)
+                self.send_response(502 if signed else 407)
+                self.send_header("Proxy-Authenticate", 'Basic realm="proxy"')
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
