@@ -22,6 +22,7 @@ from bot.agent.guards import (
 from bot.agent.history import History
 from bot.agent.masking import Mask, State
 from bot.agent.receive import receive
+from bot.agent.rereads import Rereads
 from bot.agent.session import Session, TurnInfo
 from bot.agent.spent import Spent
 from bot.agent.toolbox import Executed
@@ -86,6 +87,8 @@ class Conversation:
         self._overflowed = False
         self._mask: Mask | None = None
         self._asked_now: tuple[str, ...] = ()
+        self._rereads = Rereads()
+        self._reading = frozenset(spec.name for spec in session.toolbox.specs if not spec.writes)
 
     @property
     def files(self) -> Files:
@@ -144,6 +147,7 @@ class Conversation:
                 return canceled(self.session.cancel, self.session.limits)
             return Stop(StopReason.MAX_TOKENS, made.reason)
         self._history.shorten(made.text, made.first_kept)
+        self._rereads.forget()
         self._gauge.replaced(self._fixed + sum(map(tokens_of, self._history.view())))
         self.session.journal.write(
             Compacted(
@@ -304,6 +308,8 @@ class Conversation:
         executed, duration = under_way()
         times = self._repeats.count(call, _comparable(executed))
         result = executed.result
+        if executed.ran and not result.is_error and result.name in self._reading:
+            result = replace(result, content=self._rereads.said(self.turn, call, result.content))
         if times == SAME_CALL_TOLD:
             result = replace(result, content=result.content + REPEAT_NOTICE)
         if executed.permission is not None:

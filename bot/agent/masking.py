@@ -13,6 +13,11 @@ SOON = 3
 """So many requests before the last the model is told how many are left."""
 
 
+def group(tool: str) -> str:
+    """What tools that belong together share: `bash`, `bash_output` and `bash_kill` are one group (S-154)."""
+    return tool.partition("_")[0]
+
+
 class State(NamedTuple):
     """`left` is how many requests may still be sent, the next one included; `None` for no limit."""
 

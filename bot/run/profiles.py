@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from bot.agent.masking import group
 from bot.contracts.journal import Header
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, Tier, Verb
@@ -133,7 +134,7 @@ def _triage(verb: Verb) -> Profile:
 
 def without_running(profile: Profile, reason: str) -> Profile:
     """`profile` where no code of the repository may be run, for `reason`."""
-    tools = tuple(name for name in profile.tools if name not in SHELL_TOOLS)
+    tools = tuple(name for name in profile.tools if group(name) != SHELL)
     return replace(profile, tools=tools, setup=False, checks=False, unrun=reason)
 
 

@@ -19,8 +19,12 @@ from bot.contracts.model import Provider
 from bot.providers.models import cost
 from bot.run.agent_workshop import AgentWorkshop
 from bot.run.archive import Archive
-from bot.run.profiles import READING, TODO, Profile
+from bot.run.profiles import TODO, Profile
 from bot.run.tools import Gatekeeper, RunToolbox
+from bot.workshop.client.specs import TOOL_SPECS
+
+_READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
+"""By the tools' own flag: a shell writes, whatever it is used for."""
 
 
 class RunSubagents:
@@ -90,7 +94,7 @@ class RunSubagents:
 def narrowed(profile: Profile, kind: AgentType) -> Profile:
     """What a subagent of `kind` is given of the run's tools. What a run hands over stays with the run itself."""
     if kind.read_only:
-        tools = tuple(name for name in profile.tools if name in READING)
+        tools = tuple(name for name in profile.tools if name in _READING)
         return replace(profile, tools=tools, results=(), aids=(), read_only=True)
     return replace(profile, results=(), aids=(TODO,))
 

@@ -173,7 +173,7 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
 
     turns = [says(call(name, "{}", f"c{n}")) for n, name in enumerate(["edit", "view"] * 12)]
     here = bench(tmp_path, [*turns, says("Done.")], Hooks(carried=lambda: ["The open list:\n1. [ ] Cents"]))
-    here.tools = {"edit": touch, "view": look}
+    here.tools, here.writing = {"edit": touch, "view": look}, ("edit", "view")
     ran(here)
     text = compactions(here)[0].text
     assert "- Files read: b.py" in text

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from bot.agent.masking import group
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request, Tier, Verb
-from bot.run.profiles import ASK_USER, MODEL_VERBS, SHELL, WRITING, profile_of, why_not_run
+from bot.run.profiles import ASK_USER, MODEL_VERBS, SHELL, SHELL_TOOLS, WRITING, profile_of, why_not_run
 from bot.workshop.client.specs import TOOL_SPECS
 from tests.support.outcomes import REQUEST, make_request
 
@@ -101,3 +102,9 @@ def test_the_verb_alone_says_whether_a_last_run_counts() -> None:
 def test_a_question_is_asked_only_where_there_is_a_thread_for_it() -> None:
     assert ASK_USER in profile_of(REQUEST).results
     assert ASK_USER not in profile_of(replace(REQUEST, thread=None)).results
+
+
+def test_a_group_is_all_that_begins_with_its_name() -> None:
+    names = [spec.name for spec in TOOL_SPECS]
+    assert [name for name in names if group(name) == SHELL] == list(SHELL_TOOLS)
+    assert all(group(name) == name for name in names if name not in SHELL_TOOLS)

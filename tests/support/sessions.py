@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class Bench:
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     masking: Masking = no_mask
     before: Sequence[Message] = ()
+    writing: Sequence[str] = ()
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,6 +73,7 @@ class Bench:
 
     def run(self, first: str = "do it", images: Sequence[Image] = ()) -> LoopEnd:
         specs = [spec("echo", {"text": {"type": "string"}}), *(spec(name) for name in self.tools)]
+        specs = [replace(one, writes=one.name in self.writing) for one in specs]
         with Journal(self.path, self.redact) as journal:
             self.open_journal = journal
             journal.write(header(tools=tuple(specs)))
