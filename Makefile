@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint bench bench-peers lock lock-check extras clean
+.PHONY: demo test lint bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	$(BIN)/slash-agent demo
@@ -37,6 +37,9 @@ $(STAMP): requirements.lock pyproject.toml
 # Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium, nektos/act.
 extras:
 	bash .ci/extras
+
+schema: $(STAMP)
+	$(BIN)/python .ci/write_schema.py
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --only-binary :all: --all-extras pyproject.toml -o requirements.lock

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bot.doctor.project import Project
 from bot.policy.load import POLICY_FILE
+from bot.policy.published import EDITORS
 from bot.tasks.task import FOLDER
 
 WORKFLOW = ".github/workflows/agent.yml"
@@ -18,7 +19,8 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _TEMPLATES = Path(__file__).parent / "templates"
 _TASKS = Path(__file__).parents[1] / "tasks" / "examples"
 
-_POLICY = """\
+_POLICY = f"""\
+{EDITORS}
 # What the agent may do in this repository. `slash-agent policy check` reads it; only the default branch's copy counts.
 version: 1
 """

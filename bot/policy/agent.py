@@ -68,7 +68,13 @@ OPTIONS = Table(
 )
 IDENTITY = Table(
     (
-        Key("name", line(_NAME, "git allows no < or > in a name"), "The author's name."),
+        Key(
+            "name",
+            line(
+                _NAME, "git allows no < or > in a name", schema=r"[^<>\u0000-\u001f\u007f-\u009f]+"
+            ),
+            "The author's name.",
+        ),
         Key(
             "email",
             line(

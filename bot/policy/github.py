@@ -72,7 +72,7 @@ def _read_pull_request(node: yaml.Node, problems: Problems) -> PullRequestPolicy
 
 
 PULL_REQUEST_KIND: Kind[PullRequestPolicy] = Kind(
-    _read_pull_request, PULL_REQUEST.schema(PullRequestPolicy()), "mapping"
+    _read_pull_request, PULL_REQUEST.schema(PullRequestPolicy()), ""
 )
 
 REVIEW = Table(
@@ -165,4 +165,4 @@ REVIEW_KIND: Kind[ReviewPolicy] = REVIEW.over(ReviewPolicy())
 TRIGGERS_KIND: Kind[TriggersPolicy] = TRIGGERS.over(TriggersPolicy())
 MAINTENANCE_KIND: Kind[MaintenancePolicy] = MAINTENANCE.over(MaintenancePolicy())
 _WRITES_SCHEMA: Mapping[str, Any] = WRITES.schema(WritesPolicy())
-WRITES_KIND: Kind[WritesPolicy] = Kind(_read_writes, _WRITES_SCHEMA, "mapping")
+WRITES_KIND: Kind[WritesPolicy] = Kind(_read_writes, _WRITES_SCHEMA, "")

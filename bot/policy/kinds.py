@@ -27,7 +27,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Value_co]):
-    """`read` gives `None` where there was a problem, and has named it."""
+    """`read` gives `None` where there was a problem, and has named it. A mapping of known keys has no `words`."""
 
     read: Callable[[yaml.Node, Problems], Value_co | None]
     schema: Schema
@@ -53,7 +53,7 @@ def whole(lowest: int, highest: int) -> Kind[int]:
     return Kind(
         lambda node, problems: nodes.whole(node, problems, lowest, highest),
         {"type": "integer", "minimum": lowest, "maximum": highest},
-        f"whole number, {lowest} to {highest}",
+        f"whole number, {lowest} to {highest:,}",
     )
 
 
@@ -61,7 +61,7 @@ def decimal(highest: float) -> Kind[float]:
     return Kind(
         lambda node, problems: nodes.decimal(node, problems, highest),
         {"type": "number", "minimum": 0, "maximum": highest},
-        f"number, 0 to {highest:g}",
+        f"number, 0 to {highest:,}",
     )
 
 
@@ -74,7 +74,7 @@ def seconds(highest: int) -> Kind[float]:
                 {"type": "string", "pattern": "^[1-9][0-9]{0,5}[smh]?$"},
             ]
         },
-        f"seconds, or as in 90s, 5m, 1h; at most {highest}",
+        f"time, as in 90, 90s, 5m or 1h; at most {highest:,} seconds",
     )
 
 

@@ -24,7 +24,7 @@ PRICE = Table(
     )
 )  # fmt: skip
 _PRICE: Kind[Mapping[str, float]] = Kind(
-    lambda node, problems: PRICE.read(node, problems).values, PRICE.schema(), "mapping"
+    lambda node, problems: PRICE.read(node, problems).values, PRICE.schema(), ""
 )
 MODEL_FACTS = Table(
     (
@@ -59,5 +59,5 @@ def _read_model(node: yaml.Node, problems: Problems) -> Any:
 
 
 MODELS: Kind[Mapping[str, Any]] = mapping_of(
-    MODEL, Kind(_read_model, MODEL_FACTS.schema(), "mapping"), words="mapping by provider/name"
+    MODEL, Kind(_read_model, MODEL_FACTS.schema(), ""), words="mapping by provider/name"
 )

@@ -159,8 +159,13 @@ def decimal(node: yaml.Node, problems: Problems, highest: float) -> float | None
 
 
 def seconds(node: yaml.Node, problems: Problems, highest: int) -> float | None:
-    """A time limit: seconds, or with a unit as in `90s`, `5m`, `1h`."""
-    if _is_plain(node) and (match := _DURATION.fullmatch(node.value)):
+    """A time limit: seconds, or with a unit as in `90s`, `5m`, `1h`; with one it may be quoted."""
+    if (
+        isinstance(node, yaml.ScalarNode)
+        and _is_standard(node)
+        and (match := _DURATION.fullmatch(node.value))
+        and (match.group(2) or not node.style)
+    ):
         value = int(match.group(1)) * _SECONDS[match.group(2)]
         if value <= highest:
             return float(value)
@@ -196,7 +201,10 @@ def _kind(node: yaml.Node) -> str:
         return "a mapping"
     if isinstance(node, yaml.SequenceNode):
         return "a list"
-    return "nothing" if _is_null(node) else f"`{str(node.value)[:40]}`"
+    if _is_null(node):
+        return "nothing"
+    quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+    return f"`{str(node.value)[:40]}`" + (" in quotes" if quoted else "")
 
 
 def _check_depth(text: str, problems: Problems) -> None:

@@ -90,14 +90,15 @@ RULE = Table(
         Key(
             "tools",
             _node(_TOOLS.schema, _TOOLS.words),
-            "For paths: edit, write and patch where nothing is said.",
+            "For paths: whose calls.",
+            default=WRITING_TOOLS,
         ),
         Key(
             "tiers",
             list_of(
                 choice([tier.value for tier in Tier]), least="no tier is named, so this rule can never match"
             ).into(lambda names: frozenset(map(Tier, names))),
-            "Whose calls; everybody's where nothing is said.",
+            "Who is asking; everybody where nothing is said.",
         ),
         Key("reason", line(), "Said to the model, and to people, when the rule decides."),
         Key("examples", _EXAMPLES, "Paths or commands that the rule must match, or the file is refused."),

@@ -22,10 +22,12 @@ Step = TypeVar("Step")
 
 _COMMAND = Key("command", script(), "A shell command; it may have several lines.", "this has no `command`")
 _NAME = Key("name", line(), "What the check is called; its command where not said.")
-_TIMEOUT = Key("timeout", seconds(MAX_TIMEOUT), "How long it may take: seconds, or as in 90s, 5m, 1h.")
-_EGRESS = Key("egress", EGRESS, "Package registries that this command may reach, by preset.")
-CHECK = Table((_NAME, _COMMAND, _TIMEOUT))
-SETUP_STEP = Table((_COMMAND, _TIMEOUT, _EGRESS))
+_SECONDS, _HOW_LONG = seconds(MAX_TIMEOUT), "How long it may take."
+_CHECK_TIMEOUT = Key("timeout", _SECONDS, _HOW_LONG, default=CHECK_TIMEOUT)
+_SETUP_TIMEOUT = Key("timeout", _SECONDS, _HOW_LONG, default=SETUP_TIMEOUT)
+_EGRESS = Key("egress", EGRESS, "Package registries that this command may reach, by preset.", default="none")
+CHECK = Table((_NAME, _COMMAND, _CHECK_TIMEOUT))
+SETUP_STEP = Table((_COMMAND, _SETUP_TIMEOUT, _EGRESS))
 
 
 def _steps(
@@ -54,11 +56,11 @@ def _steps(
 
 def _check(command: str, found: Found) -> CheckSpec:
     name = found.get(_NAME, "") or " ".join(command.split())[:80]
-    return CheckSpec(name, command, found.get(_TIMEOUT, CHECK_TIMEOUT))
+    return CheckSpec(name, command, found.get(_CHECK_TIMEOUT, CHECK_TIMEOUT))
 
 
 def _setup_step(command: str, found: Found) -> SetupStep:
-    return SetupStep(command, found.get(_TIMEOUT, SETUP_TIMEOUT), found.get(_EGRESS, ()))
+    return SetupStep(command, found.get(_SETUP_TIMEOUT, SETUP_TIMEOUT), found.get(_EGRESS, ()))
 
 
 _CHECKS = _steps(CHECK, _check, "list of commands, or of `{name, command, timeout}`")

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Key(Generic[Value_co]):
     """`about` is a line for editors and docs. `missing` is what is wrong with a mapping that lacks it; empty where it
-    may. `field` is its name among the values, where that is another one."""
+    may. `field` is its name among the values, where that is another one; `default` what holds where it is not given,
+    where that is no field of a default value."""
 
     name: str
     kind: Kind[Value_co]
     about: str
     missing: str = ""
     field: str = ""
+    default: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Table:
         }
         return replace(default, **{name: value for name, value in changes.items() if value is not None})
 
-    def over(self, default: Record, words: str = "mapping") -> Kind[Record]:
+    def over(self, default: Record, words: str = "") -> Kind[Record]:
         """The mapping as a kind of its own: `default`, with what is given."""
         return Kind(
             lambda node, problems: self.onto(default, self.read(node, problems)), self.schema(default), words
@@ -78,6 +80,8 @@ class Table:
         properties: dict[str, Any] = {}
         for key in self.keys:
             described: dict[str, Any] = {"description": key.about, **key.kind.schema}
+            if key.kind.words:
+                described = {"title": key.kind.words, **described}
             known, value = _default(default, key)
             properties[key.name] = {**described, "default": value} if known else described
         required = [key.name for key in self.keys if key.missing]
@@ -87,6 +91,8 @@ class Table:
 
 def _default(owner: object, key: Key[Any]) -> tuple[bool, object]:
     name = key.field or key.name
+    if key.default is not None:
+        return plain(key.default)
     if owner is None or name not in {one.name for one in fields(owner)}:  # type: ignore[arg-type] # a dataclass's
         return False, None
     return plain(getattr(owner, name))
@@ -97,7 +103,7 @@ def plain(value: object) -> tuple[bool, object]:
     if isinstance(value, bool | int | float | str):
         return value != "", value
     if isinstance(value, frozenset):
-        return True, sorted(value)
+        return True, sorted(map(str, value))
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
         return True, list(value)
     return False, None

@@ -52,9 +52,7 @@ TIER = Table(
         Key("output", decimal(MAX_OUTPUT), "What the agent's commands may print in one run, in MiB."),
         Key("runs_a_day", whole(0, MAX_RUNS), "Runs that one person may start within a day."),
         Key("usd_a_day", decimal(MAX_USD), "What one person's runs may cost within a day, in USD."),
-        Key(
-            "egress", EGRESS, "Package registries that the sandbox may reach, by preset; none is no network."
-        ),
+        Key("egress", EGRESS, "Package registries that the sandbox may reach, by preset."),
     )
 )
 BUDGET = Table(

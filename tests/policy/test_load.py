@@ -185,6 +185,9 @@ PROBLEMS = {
     "checks: [{command: a, timeout: soon}]": (
         "1:32: expected a time of at most 21600 seconds, as in 90s or 5m, found `soon`"
     ),
+    "checks: [{command: a, timeout: '5'}]": (
+        "1:32: expected a time of at most 21600 seconds, as in 90s or 5m, found `5` in quotes"
+    ),
     "checks: [{command: a, timout: 5}]": "1:23: unknown key `timout`; the nearest known one is `timeout`",
     "setup: [{command: ''}]": "1:19: this is no command",
     "setup:\n  -\n": "2:4: expected text, found nothing",
@@ -201,7 +204,7 @@ PROBLEMS = {
     "tiers: {bot: {usd: .inf}}": "1:20: expected a number from 0 to 1000, found `.inf`",
     "tiers: {bot: {turns: 1e9}}": "1:22: expected a whole number from 0 to 1000, found `1e9`",
     "tiers: {bot: {turns: 010}}": "1:22: expected a whole number from 0 to 1000, found `010`",
-    "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1000, found `5`",
+    "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1000, found `5` in quotes",
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1000, found `-1`",
     "tiers: {bot: {egress: [pip]}}": (
         "1:24: `pip` is not one of python, node, go, rust; the nearest is `python`"
@@ -248,7 +251,7 @@ PROBLEMS = {
     "identity: {name: 'a <b>'}": "1:18: git allows no < or > in a name",
     'identity: {name: "a\\nb"}': "1:18: this has line ends or control characters",
     "identity: {email: nobody}": "1:19: expected an address as in bot@example.org",
-    "bots: ['*']": "1:8: expected a whole number from 1 to 1000000000000000, found `*`",
+    "bots: ['*']": "1:8: expected a whole number from 1 to 1000000000000000, found `*` in quotes",
     "bots: [1, 1]": "1:11: 1 is listed twice",
     "bots: [{verbs: [fix]}]": "1:8: this bot has no `id`",
     "push_to_head: yes": "1:15: expected true or false, found `yes`",

@@ -1,0 +1,23 @@
+"""Write docs/agent.schema.json, and the table of keys in docs/policy.md, from the loader's tables: `make schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bot.policy.published import as_table, as_text
+
+DOCS = Path(__file__).parents[1] / "docs"
+HEADING = "## Every key\n"
+
+
+def main() -> None:
+    (DOCS / "agent.schema.json").write_text(as_text(), encoding="utf-8")
+    page = DOCS / "policy.md"
+    before, heading, after = page.read_text(encoding="utf-8").partition(HEADING)
+    intro, _, rest = after.partition("| key |")
+    tail = rest.partition("\n\n")[2]
+    page.write_text(before + heading + intro + as_table() + (f"\n{tail}" if tail else ""), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""The policy file's JSON Schema, and the table of its keys for people: both from the tables that the loader has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from bot.policy.defaults import default_policy
+from bot.policy.file import ROOT
+
+URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/agent.schema.json"
+EDITORS = f"# yaml-language-server: $schema={URL}"
+"""The first line of a policy file, by which editors complete and check it."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+# Who looks at a key, and when. "asking": before anything is installed; "run": the job that holds the model's key;
+# "publishing": the job that holds the token, which trusts nothing of the run; "maintenance": what is due on a schedule.
+_READERS = {
+    "version": "all",
+    "tiers": "asking, run, publishing",
+    "bots": "asking",
+    "budget": "asking, run",
+    "options": "asking",
+    "rules": "run, publishing",
+    "on_deny": "run",
+    "checks": "run",
+    "setup": "run",
+    "bring": "run",
+    "history": "run",
+    "model": "run",
+    "models": "run",
+    "agent": "run",
+    "attachments": "run",
+    "pull_request": "publishing",
+    "push_to_head": "publishing",
+    "forks": "publishing",
+    "dispatch": "publishing",
+    "review": "asking, run, publishing",
+    "thread_author": "asking",
+    "triggers": "asking",
+    "maintenance": "maintenance",
+    "writes": "run, publishing",
+    "diff": "run, publishing",
+    "detector": "run, publishing",
+    "identity": "run, publishing",
+}
+
+
+def schema() -> dict[str, Any]:
+    """A draft 2020-12 schema. What it refuses the loader refuses; an empty file is a policy too."""
+    return {
+        "$schema": _DIALECT,
+        "$id": URL,
+        "title": "Slash Agent policy",
+        "description": "What the agent may do in a repository: .github/agent.yml, read from the base commit.",
+        **ROOT.schema(default_policy()),
+        "type": ["object", "null"],
+    }
+
+
+def as_text() -> str:
+    """The schema as `docs/agent.schema.json` has it."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def as_table() -> str:
+    """Every key as `docs/policy.md` lists it."""
+    rows = ["| key | takes | where not said | read when |", "| --- | --- | --- | --- |"]
+    for path, described in every_key():
+        default = _shown(described["default"]) if "default" in described else ""
+        top = path.partition(".")[0].partition("[")[0]
+        rows.append(f"| `{path}` | {described['title']} | {default} | {_READERS[top]} |")
+    return "\n".join(rows) + "\n"
+
+
+def every_key() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each key with what the schema says of it, as `review.drafts` and `setup[].timeout`; those of a tier once."""
+    for path, described in _keys("", schema()):
+        if "title" in described:
+            yield path, described
+
+
+def _keys(before: str, of: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    properties: dict[str, Any] = of.get("properties", {})
+    if before == "tiers.":
+        properties = {"<tier>": _any_of(properties)}
+    for name, described in properties.items():
+        yield before + name, described
+        yield from _within(before + name, described)
+
+
+def _within(path: str, described: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for one in (described, *described.get("anyOf", ())):
+        yield from _keys(f"{path}.", one)
+        items: dict[str, Any] = one.get("items", {})
+        for item in (items, *items.get("anyOf", ())):
+            yield from _keys(f"{path}[].", item)
+        if isinstance(named := one.get("additionalProperties"), dict):
+            yield from _keys(f"{path}.<name>.", named)
+
+
+def _any_of(tiers: dict[str, Any]) -> dict[str, Any]:
+    """What is said of every tier, where each has its own default."""
+    read: dict[str, Any] = {}
+    for key, described in tiers["maintainer"]["properties"].items():
+        defaults = [tier["properties"][key].get("default") for tier in tiers.values()]
+        same = all(one == defaults[0] for one in defaults)
+        read[key] = described if same else {**described, "default": "by tier"}
+    return {"properties": read}
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, list):
+        return ", ".join(map(str, default)) or "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:g}" if isinstance(default, int | float) else str(default)
