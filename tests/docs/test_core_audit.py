@@ -16,7 +16,7 @@ ROWS = [
     for line in PAGE.splitlines()
     if line.startswith("| S-")
 ]
-OPEN = {"S-008"}
+OPEN: set[str] = set()
 
 
 @cache

@@ -1,0 +1,61 @@
+"""Hostile text on its way into the model (A-01 to A-08)."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.forge.bundled import MAINTAINER, REPORTER
+from tests.attachments.pictures import plain
+from tests.support.listeners import Listener
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+
+def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_at(stage: Stage) -> None:
+    """Under an issue of a stranger's, a maintainer asks: what is shown is the maintainer's own picture alone.
+
+    Breaks: bot/attachments/look.py "if not self._site.holds(picture.address):"
+    Breaks: bot/attachments/fetch.py "if not self._site.may_follow(address):"
+    Breaks: bot/attachments/look.py "if tier not in self._terms.tiers:"
+    """
+    theirs, ours = plain(30, 10), plain(50, 20)
+    forge, repo = stage.forge, stage.repo
+    with Listener(theirs) as elsewhere:
+        port = elsewhere.port
+        upload = forge.attach(repo, REPORTER, theirs)
+        name = upload.rpartition("/")[2]
+        body = f"""It is wrong.
+![stranger]({upload})
+![plain]({elsewhere.url}/a.png) <img src="{elsewhere.url}/b.png"> ![ref][one]
+![port]({upload.replace(str(forge.url), elsewhere.url)})
+![user](http://x@127.0.0.1:{port}/user-attachments/assets/{name})
+![backslash]({forge.url}\\@127.0.0.1:{port}/user-attachments/assets/{name})
+![path]({forge.url}/{elsewhere.url}/assets/1/{name})
+![file](file:///etc/passwd) ![data](data:image/png;base64,AAAA) ![mail](//127.0.0.1:{port}/c.png)
+
+[one]: {elsewhere.url}/d.png
+"""
+        number = forge.create_issue(repo, REPORTER, "Wrong", body)
+        sent_on = forge.attach(repo, MAINTAINER, ours)
+        away = {"Location": f"{elsewhere.url}/f.png"}
+        forge.fail_next("GET", sent_on.rpartition("/")[2], 302, headers=away, body=b"")
+        mine = f"![mine]({forge.attach(repo, MAINTAINER, ours)}) ![sent on]({sent_on})"
+        event = stage.ask(f"/agent explain this\n\n{mine} ![x]({elsewhere.url}/e.png)", number=number)
+        with ModelServer([Say("It shows a sum.")]) as server:
+            ran = stage.run(model=server, event=event)
+            assert ran.code == 0, ran.said
+            [request] = server.requests
+        assert elsewhere.seen == []
+    fetched = [e for e in forge.requests if e.path.startswith(("/user-attachments", "/storage"))]
+    assert [e.status for e in fetched] == [200, 302]
+    assert [e.login for e in fetched] == ["", ""]
+    parts = request.json["messages"][0]["content"]
+    images = [part for part in parts if part["type"] == "image"]
+    assert len(images) == 1
+    text = "".join(part["text"] for part in parts if part["type"] == "text")
+    assert "[this is picture 1]" in text
+    assert text.count("[image not shown: it is not an attachment on GitHub]") >= 9
+    assert f"it is by {REPORTER}, and the policy's `attachments` shows those of maintainer" in text
