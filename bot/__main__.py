@@ -6,6 +6,10 @@ import sys
 
 
 def main() -> None:
+    from bot.commands.clean_start import begin_again
+
+    begin_again(sys.argv[1:])
+
     from bot.commands.main import run
 
     sys.exit(run(sys.argv[1:]))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bot.checkout.git import clean_environment, git_program
 from bot.commands.options import add_text, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.doctor.finding import Finding, State, is_healthy
@@ -91,7 +92,8 @@ def _of_app(repository: str, listed: Sequence[str]) -> list[Finding]:
 def _origin(root: Path) -> str:
     """`owner/name` of the remote `origin`; empty where there is none. Nothing is fetched, no hook is run."""
     asked = subprocess.run(
-        ["git", "-C", str(root), "config", "--get", "remote.origin.url"],
+        [git_program(), "-C", str(root), "config", "--get", "remote.origin.url"],
+        env=clean_environment(),
         capture_output=True,
         text=True,
         check=False,

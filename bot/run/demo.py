@@ -6,6 +6,7 @@ Everything but the model is real: git, the sandbox, the tools, the checks, the g
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from bot.workshop.client.wall import choose
 
 RECORDING = Path(__file__).parent / "recordings" / "demo.jsonl"
 _STOP_LIMIT = 10
+_FOR_FORGE = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
 
 
 class DemoError(AgentError):
@@ -92,7 +94,8 @@ def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scrat
 def _forge() -> Iterator[Mapping[str, Any]]:
     """The forge as a process of its own: no room of ours imports it."""
     command = [sys.executable, "-m", "bot.forge", "--sample", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+    given = {name: os.environ[name] for name in _FOR_FORGE if name in os.environ}
+    with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

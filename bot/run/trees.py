@@ -147,7 +147,7 @@ class Trees:
         # The base may have a link where the folder has a file: it gives way, nothing is written through it.
         cp = shutil.which("cp", path=f"/usr/bin:/bin:{os.environ.get('PATH', '')}") or "/bin/cp"
         copy = [cp, "-a", "--remove-destination", "--reflink=auto", "--", str(source), str(parent)]
-        done = subprocess.run(copy, capture_output=True, check=False)
+        done = subprocess.run(copy, env={}, capture_output=True, check=False)
         if done.returncode:
             raise SetupError(
                 f"{name} could not be brought: {done.stderr.decode(errors='replace').strip()[-_TAIL:]}"

@@ -1,0 +1,102 @@
+"""A command that is given secrets begins again with an environment without them.
+
+What a process was started with stays readable in `/proc/PID/environ` while it lives, whatever it deletes later. So it
+executes itself once more: what no program needs to start goes through a pipe, which is read once and closed, and the
+new process can be neither dumped nor traced. Costs one start of the interpreter (some 20 ms), imports next to nothing,
+and does nothing for commands and environments without secrets.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, MutableMapping, Sequence
+
+PIPE = "SLASH_AGENT_PIPE"
+"""Names the descriptor of the pipe between the two processes."""
+
+# Verbs that hold a secret, or that start a workshop while they were given one.
+_HOLDING = frozenset(
+    {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "replay", "tool"}
+)  # fmt: skip
+
+# What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
+# holds a password stays.
+_KEPT = frozenset({
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLUMNS", "LINES", "NO_COLOR", "LANG", "LANGUAGE", "TZ",
+    "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
+    "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+})  # fmt: skip
+_KEPT_FAMILIES = ("LC_", "PYTHON", "XDG_")
+# Wider than `bot.run.secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
+_SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
+_PR_SET_DUMPABLE = 4
+
+
+def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> None:
+    """Leave the secrets of `environment` out of what this process was started with. Does not return where that takes a
+    new process; in that one it gives `environment` back what came through the pipe."""
+    if PIPE in environment:
+        _lock()
+        environment.update(_received(int(environment.pop(PIPE))))
+    elif arguments and arguments[0] in _HOLDING and any(map(_is_telling, environment.items())):
+        kept = {name: value for name, value in environment.items() if _stays(name, value)}
+        rest = {name: value for name, value in environment.items() if name not in kept}
+        command = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, command, {**kept, PIPE: str(_sent(rest))})  # noqa: S606 - ourselves
+
+
+def _stays(name: str, value: str) -> bool:
+    return (name in _KEPT or name.startswith(_KEPT_FAMILIES)) and not _has_password(value)
+
+
+def _is_telling(variable: tuple[str, str]) -> bool:
+    name, value = variable
+    return not _stays(name, value) and (_has_password(value) or any(sign in name.upper() for sign in _SIGNS))
+
+
+def _has_password(value: str) -> bool:
+    """Whether it looks like `https://user:password@host`."""
+    _, _, rest = value.partition("://")
+    return "@" in rest and ":" in rest.partition("@")[0]
+
+
+def _sent(variables: Mapping[str, str]) -> int:
+    """The end of a pipe from which `variables` can be read, by whoever is executed next. Nothing is on a disk, and
+    when the process is ended in between, nothing of it is left."""
+    data = b"\0".join(os.fsencode(f"{name}={value}") for name, value in variables.items())
+    ours, theirs = os.pipe()
+    if len(data) > 1 << 16:
+        import fcntl
+
+        try:
+            fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, len(data))
+        except OSError as error:
+            raise SystemExit(
+                f"slash-agent: the environment is too large to be kept safe ({len(data)} bytes): {error.strerror}. "
+                "Give the step fewer or smaller variables."
+            ) from error
+    os.write(theirs, data)
+    os.close(theirs)
+    os.set_inheritable(ours, True)
+    return ours
+
+
+def _received(descriptor: int) -> dict[str, str]:
+    with open(descriptor, "rb") as pipe:
+        data = pipe.read()
+    pairs = (os.fsdecode(variable).partition("=") for variable in data.split(b"\0") if variable)
+    return {name: value for name, _, value in pairs}
+
+
+def _lock() -> None:
+    """No core file, no tracing, and `/proc/PID` of this process closed to all but root."""
+    import ctypes
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
+        raise SystemExit(
+            "slash-agent: this kernel lets no process keep its memory to itself (PR_SET_DUMPABLE)."
+        )
