@@ -19,7 +19,7 @@ from bot.sandbox.seccomp.rules import REFUSED, Rule
 from bot.sandbox.seccomp.tables import MACHINES, Machine
 
 _NO_NEW_PRIVS, _SECCOMP, _BOUNDING_DROP = 38, 22, 24
-_NOBODY = 65534
+NOBODY = 65534
 _LANDLOCK = {"landlock_create_ruleset": 444}
 # What Docker gives root: chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, net_raw,
 # sys_chroot, mknod, audit_write, setfcap. No sys_admin, ptrace, perfmon.
@@ -62,8 +62,8 @@ def _no_landlock(libc: ctypes.CDLL, machine: Machine) -> None:
 
 def _nobody(libc: ctypes.CDLL, machine: Machine) -> None:
     os.setgroups([])
-    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
 
 
 def _install(libc: ctypes.CDLL, code: bytes) -> None:

@@ -1,0 +1,40 @@
+"""A supervisor as a process of its own: a workshop's calls as JSON, one a line. So it can be anybody's, anywhere.
+
+`python supervisor.py BACK_END TREE FOLDER`; the standard library and the rooms up to the workshop are all it needs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bot.contracts.cancel import CancelToken
+from bot.sandbox.choose import bubblewrap, landlock
+from bot.workshop.client.workshop import Answer, Workshop
+
+
+def main() -> None:
+    back_end, tree, folder = sys.argv[1:]
+    find = {"bubblewrap": bubblewrap, "landlock": landlock}[back_end]
+    with Workshop.start(
+        find(), tree=Path(tree), folder=Path(folder), environment=os.environ, ask=lambda _: Answer(True)
+    ) as workshop:
+        say({"pid": workshop.facts.pid, "uid": workshop.facts.uid, "leaks": workshop.facts.leaks})
+        for line in sys.stdin:
+            asked = json.loads(line)
+            outcome = workshop.call(asked["tool"], asked["arguments"], CancelToken())
+            metadata = dict(outcome.metadata)
+            say({"content": outcome.content, "is_error": outcome.is_error, "metadata": metadata})
+
+
+def say(message: Any) -> None:
+    print(json.dumps(message, default=str), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The machines on which the wall must hold: each back end, as root, as nobody in particular, and in a container."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.tools import ToolOutcome
+from bot.sandbox.landlock import OLDEST, version
+from tests.support import denied, supervisor
+from tests.support.workshops import make_tree
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+"""One that every account can run; ours may lie in somebody's home."""
+
+
+@dataclass(frozen=True)
+class World:
+    """`less` is what of `tests/support/denied.py` its supervisor runs under."""
+
+    back_end: str
+    less: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "-".join((self.back_end, *self.less))
+
+    @property
+    def account(self) -> int:
+        return denied.NOBODY if "nobody" in self.less else os.getuid()
+
+    def missing(self) -> str:
+        """Why it cannot be had here; empty where it can."""
+        if self.back_end == "landlock" and version() < OLDEST:
+            return f"this kernel has no Landlock of version {OLDEST}"
+        if "nobody" in self.less and os.getuid() != 0:
+            return "only root can become another account; this is one already"
+        if "nobody" in self.less and not _system_python_will_do():
+            return f"{SYSTEM_PYTHON} is older than 3.11"
+        return ""
+
+    def python(self) -> str:
+        return SYSTEM_PYTHON if "nobody" in self.less else sys.executable
+
+    def command(self, *arguments: object) -> list[str]:
+        """A Python command line in this world."""
+        before = denied.prefix(*self.less, python=self.python()) if self.less else []
+        return [*before, self.python(), "-I", "-S", *map(str, arguments)]
+
+
+WORLDS = (
+    World("bubblewrap"),
+    World("landlock"),
+    World("bubblewrap", ("nobody",)),
+    World("landlock", ("nobody",)),
+    World("landlock", ("docker",)),
+    World("landlock", ("docker", "nobody")),
+)
+
+worlds = pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.bubblewrap] if one.back_end == "bubblewrap" else [])
+        for one in WORLDS
+    ],
+    scope="module",
+    indirect=True,
+)
+"""For a whole module: each of its tests in each world, one tool host a world."""
+
+
+class Inside:
+    """A tool host of a supervisor that is a process of its own. `folder` holds the tree and what lies beside it."""
+
+    def __init__(self, world: World, folder: Path, process: subprocess.Popen[str]) -> None:
+        self.world = world
+        self.folder = folder
+        self.tree = folder / "tree"
+        self.process = process
+        self.facts = SimpleNamespace(**self._answer())
+
+    def call(self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken | None = None) -> ToolOutcome:
+        assert self.process.stdin is not None
+        print(json.dumps({"tool": tool, "arguments": arguments}), file=self.process.stdin, flush=True)
+        return ToolOutcome(**self._answer())
+
+    def run(self, command: str, **more: Any) -> ToolOutcome:
+        return self.call("bash", {"command": command, **more})
+
+    def python(self, script: str) -> str:
+        """What a Python script inside prints, less the note on its end."""
+        command = f"{os.path.realpath(self.world.python())} -I - <<'END-OF-SCRIPT'\n{script}\nEND-OF-SCRIPT"
+        return self.run(command).content.rsplit("[exit code", 1)[0].strip()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None and self.process.stderr is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait(10)
+            raise AssertionError(f"the supervisor ended: {self.process.stderr.read()}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+
+@contextmanager
+def opened(world: World, **environment: str) -> Iterator[Inside]:
+    """A supervisor in `world`, with one tool host on a tree with one file. Skips where the world cannot be had."""
+    if reason := world.missing():
+        pytest.skip(reason)
+    folder = Path(tempfile.mkdtemp(prefix="world-")).resolve()
+    try:
+        make_tree(folder / "tree", {"a.txt": "one\n"})
+        (folder / "run").mkdir()
+        if world.account != os.getuid():
+            subprocess.run(["chown", "-R", str(world.account), folder], check=True)
+        command = world.command(supervisor.__file__, world.back_end, folder / "tree", folder / "run")
+        with subprocess.Popen(
+            command,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), "LC_CANARY": "supervisor", **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield Inside(world, folder, process)
+            finally:
+                assert process.stdin is not None
+                process.stdin.close()
+                process.wait(30)
+    finally:
+        shutil.rmtree(folder)
+
+
+@functools.cache
+def _system_python_will_do() -> bool:
+    asked = [SYSTEM_PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+    return os.path.exists(SYSTEM_PYTHON) and subprocess.run(asked, check=False).returncode == 0
