@@ -1,6 +1,8 @@
 """Opens what others had in their hands: beneath one folder, no link followed, regular files only.
 
-`openat2` does the refusing, so there is no moment between a check and the opening.
+`openat2` does the refusing, so there is no moment between a check and the opening. Where the kernel lacks it (before
+5.6) or a filter forbids it, the path is walked name by name with O_NOFOLLOW from a descriptor to the next, which
+follows no link either.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
 _RESOLVE = _RESOLVE_NO_XDEV | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_SYMLINKS | _RESOLVE_BENEATH
+_NO_OPENAT2 = (errno.ENOSYS, errno.EPERM)
 _CHUNK = 1 << 20
 
 
@@ -61,9 +64,56 @@ class Beneath:
             if descriptor >= 0:
                 return descriptor
             number = ctypes.get_errno()
+            if number in _NO_OPENAT2 and self._is_missing():
+                return walked(self.descriptor, name, how.flags)
             # EAGAIN: something was renamed meanwhile and the kernel could not prove the path stayed beneath.
             if number not in (errno.EINTR, errno.EAGAIN):
                 raise OSError(number, os.strerror(number), name)
+
+    def _is_missing(self) -> bool:
+        """Whether it is the call that is refused and not this path: some filters say EPERM where others say ENOSYS."""
+        here = self._syscall(
+            _SYS_OPENAT2, self.descriptor, ctypes.c_char_p(b"."), ctypes.byref(self._how_folder), self._size
+        )
+        if here >= 0:
+            os.close(int(here))
+            return False
+        return ctypes.get_errno() in _NO_OPENAT2
+
+
+def walked(descriptor: int, name: str, flags: int) -> int:
+    """What `openat2` does, in steps: no link on the way, nothing above `descriptor`, nothing on another file system.
+
+    Raises `OSError` with the numbers that `openat2` would give.
+    """
+    if name.startswith("/"):
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
+    device = os.fstat(descriptor).st_dev
+    folder = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(".", folder, dir_fd=descriptor)
+    try:
+        for index, part in enumerate(parts):
+            is_last = index == len(parts) - 1
+            try:
+                opened_part = os.open(part, flags if is_last else folder, dir_fd=here)
+            except OSError as error:
+                # O_DIRECTORY with O_NOFOLLOW says of a link that it is no folder.
+                link = error.errno == errno.ENOTDIR and stat.S_ISLNK(
+                    os.stat(part, dir_fd=here, follow_symlinks=False).st_mode
+                )
+                number = errno.ELOOP if link else error.errno or errno.EIO
+                raise OSError(number, os.strerror(number), name) from error
+            os.close(here)
+            here = opened_part
+            if os.fstat(here).st_dev != device:
+                raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
+    except BaseException:
+        os.close(here)
+        raise
+    return here
 
 
 @contextmanager
@@ -125,6 +175,4 @@ def _why(error: OSError) -> str:
         return "there is a symbolic link on the way"
     if error.errno == errno.EXDEV:
         return "it leads out of the folder"
-    if error.errno == errno.ENOSYS:
-        return "this kernel has no openat2; Linux 5.6 or later is needed"
     return os.strerror(error.errno or 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +11,11 @@ from bot.contracts.errors import GateError
 from bot.gate.errors import GateLimits, HostileTree
 from bot.gate.objects import Change
 from bot.gate.scratch import Scratch
+from bot.gate.weakened import Line
 
 _TYPE_CHANGE = "T"
 _SECTION = b"diff --git "
+_HUNK = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,8 @@ class FileDiff:
     status: str
     additions: int
     removals: int
-    removed: tuple[bytes, ...]
-    added: tuple[bytes, ...]
+    removed: tuple[Line, ...]
+    added: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +119,30 @@ def _files(raw: list[tuple[str, str]], counts: list[tuple[int, int]], patch: byt
     for (status, path), (additions, removals) in zip(raw, counts, strict=True):
         # A file that became a link, or the other way round, is a deletion and then a creation.
         both = [next(sections), next(sections)] if status == _TYPE_CHANGE else [next(sections)]
-        lines = [line for section in both for line in _hunk_lines(section)]
-        yield FileDiff(
-            path,
-            status,
-            additions,
-            removals,
-            removed=tuple(line[1:] for line in lines if line.startswith(b"-")),
-            added=tuple(line[1:] for line in lines if line.startswith(b"+")),
-        )
+        removed: list[Line] = []
+        added: list[Line] = []
+        for section in both:
+            _read_hunks(section, removed, added)
+        yield FileDiff(path, status, additions, removals, tuple(removed), tuple(added))
 
 
-def _hunk_lines(section: bytes) -> list[bytes]:
+def _read_hunks(section: bytes, removed: list[Line], added: list[Line]) -> None:
     """What follows the header: a removed line may itself begin with "-- "."""
-    return section[section.find(b"\n@@ ") + 1 :].split(b"\n") if b"\n@@ " in section else []
+    begin = section.find(b"\n@@ ")
+    if begin < 0:
+        return
+    old = new = 0
+    for line in section[begin + 1 :].split(b"\n"):
+        kind = line[:1]
+        if kind == b"@":
+            found = _HUNK.match(line)
+            assert found is not None, "git writes nothing else at a line's start"
+            old, new = int(found[1]), int(found[2])
+        elif kind == b"-":
+            removed.append(Line(old, line[1:]))
+            old += 1
+        elif kind == b"+":
+            added.append(Line(new, line[1:]))
+            new += 1
+        elif kind == b" ":
+            old, new = old + 1, new + 1

@@ -27,9 +27,10 @@ _DOT_GIT = re.compile(r"(?:\.git|git~[0-9]+)")
 _ROOT_ONLY = (".github",)
 _ANYWHERE = """
     codeowners .gitmodules .gitattributes .git-blame-ignore-revs agents.md claude.md gemini.md skill.md
-    .cursor* .claude .codex .agents .gemini .windsurf* .mcp.json .husky .githooks
+    .cursor* .claude .codex .agents .gemini .windsurf* .aider* .clinerules* .roo* .junie .kiro .amazonq
+    .continue .opencode opencode.json .goosehints .mcp.json .husky .githooks
     .pre-commit-config.yaml .pre-commit-config.yml .devcontainer .devcontainer.json .vscode .npmrc
-    pip.conf
+    pip.conf pip.ini
 """
 # The short names NTFS may give to long ones: `.github`, `.gitmodules`, `.gitattributes`.
 _SHORT_NAMES = re.compile(r"(?:github|gitmod|gitatt|gi7eba|gi7d29)~[0-9]+")
@@ -75,7 +76,8 @@ _SENSITIVE: tuple[tuple[str, str], ...] = (
         "CI",
         """
         .gitlab-ci.yml azure-pipelines.yml jenkinsfile .travis.yml appveyor.yml .appveyor.yml action.yml
-        action.yaml bitbucket-pipelines.yml cloudbuild.yaml codecov.yml .drone.yml
+        action.yaml bitbucket-pipelines.yml cloudbuild.yaml codecov.yml .drone.yml ci.sh ci.py ci-*.sh
+        ci_*.sh
         """,
     ),
 )
@@ -86,17 +88,6 @@ _SENSITIVE_FOLDERS = {
     "ci": "CI",
     ".yarn": "runs on its own",
 }
-
-_TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.[^/]+$|_test\.[^/]+$|Tests?\.[a-z]+$"
-)
-_ASSERTION = re.compile(
-    rb"\bassert|\bexpect\s*\(|\.should\b|\b(?:EXPECT|ASSERT)_|\bt\.(?:Error|Fatal)|\brequire\.[A-Z]|\bpytest\.raises"
-)
-_SKIP = re.compile(
-    rb"\bskip(?:If|Unless)?\b\s*\(|mark\.(?:skip|xfail)|\b(?:it|test|describe)\.(?:skip|todo)\b|\bx(?:it|describe)\s*\("
-    rb"|#\[ignore|\bt\.Skip|@(?:Ignore|Disabled)\b"
-)
 
 
 def refusal(path: str) -> str | None:
@@ -155,23 +146,6 @@ def sensitive(path: str) -> str:
     for kind, patterns in _SENSITIVE:
         if any(fnmatchcase(parts[-1], pattern) for pattern in patterns.split()):
             return kind
-    return ""
-
-
-def weakened(path: str, removed: Iterable[bytes], added: Iterable[bytes], *, deleted: bool) -> str:
-    """How a change makes a test weaker: deleted, fewer assertions, newly skipped. "" where it does not."""
-    if not _TEST_PATH.search(path):
-        return ""
-    if deleted:
-        return "deletes a test file"
-    removed, added = list(removed), list(added)
-    fewer = sum(1 for line in removed if _ASSERTION.search(line)) - sum(
-        1 for line in added if _ASSERTION.search(line)
-    )
-    if fewer > 0:
-        return f"removes {fewer} assertion{'s' if fewer > 1 else ''} from a test"
-    if sum(1 for line in added if _SKIP.search(line)) > sum(1 for line in removed if _SKIP.search(line)):
-        return "skips a test"
     return ""
 
 

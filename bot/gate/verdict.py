@@ -9,19 +9,31 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from bot.contracts.outcome import ChangedFile, WithheldFile
+from bot.gate.collisions import collisions
 from bot.gate.errors import GateLimits, HostileTree, shown
 from bot.gate.links import leads_out
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, contents, sizes
 from bot.gate.render import FileDiff, Rendered, render, store, write_tree
-from bot.gate.rules import folded, refusal, sensitive, weakened, withholding
+from bot.gate.rules import folded, refusal, sensitive, withholding
 from bot.gate.scratch import Scratch
+from bot.gate.weakened import weakened
 
-MayWrite = Callable[[str], str | None]
+Kind = Literal["text", "binary", "link"]
 HoldsSecret = Callable[[bytes], str | None]
 
 _STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
+
+
+_LOOKED_AT_FOR_NUL = 8000
+
+
+class MayWrite(Protocol):
+    """Why a path may not be in the diff, `None` where it may. `kind` is left out for text and for what is deleted."""
+
+    def __call__(self, path: str, kind: Kind = "text", /) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +138,10 @@ def _withheld(
     skills = _skills([*base, *(change.path for change in changes)])
     reasons: dict[str, str] = {}
     for change in changes:
-        reason = withholding(change.path, skills) or (may_write(change.path) if may_write else None)
+        reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else None)
         if reason:
             reasons[change.path] = reason
+    reasons |= _colliding(base, [change for change in changes if change.path not in reasons])
     kept = [change.path for change in changes if change.path in reasons and change.old is not None]
     for change in changes:
         if change.new is None or change.path in reasons:
@@ -136,6 +149,36 @@ def _withheld(
         if any(path.startswith(f"{change.path}/") or change.path.startswith(f"{path}/") for path in kept):
             reasons[change.path] = "in the way of a path that is kept as it was"
     return {change.path: reasons[change.path] for change in changes if change.path in reasons}
+
+
+def _forbidden(change: Change, may_write: MayWrite) -> str | None:
+    """By the path as it is, and as the most forgiving file system would read it."""
+    kind = _kind(change)
+    reason = may_write(change.path) if kind == "text" else may_write(change.path, kind)
+    plain = "/".join(folded(part) for part in change.path.split("/"))
+    return reason or (may_write(plain) if plain != change.path else None)
+
+
+def _kind(change: Change) -> Kind:
+    if change.new is None or (change.old is not None and change.old.sha == change.new.sha):
+        return "text"
+    if _is_link(change.new):
+        return "link"
+    # As git decides whether a diff shows the lines or says that binary files differ.
+    return "binary" if b"\0" in (change.data or b"")[:_LOOKED_AT_FOR_NUL] else "text"
+
+
+def _colliding(base: Mapping[str, Entry], published: Sequence[Change]) -> dict[str, str]:
+    """New paths that are another path's to a file system that ignores case: checked out there, one hides the other."""
+    added = [change.path for change in published if change.new is not None and change.old is None]
+    if not added:
+        return {}
+    gone = {change.path for change in published if change.new is None}
+    result = [path for path in base if path not in gone] + added
+    return {
+        path: f"differs from {other} only in what some file systems ignore"
+        for path, other in collisions(result, added).items()
+    }
 
 
 def _skills(paths: Sequence[str]) -> set[str]:

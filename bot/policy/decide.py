@@ -6,12 +6,15 @@ and the gate are the boundary, rules state intent, cost and manners. With nobody
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bot.contracts.request import Tier
-from bot.policy.schema import Effect, Policy
+from bot.policy.schema import DiffPolicy, Effect, Policy
+
+if TYPE_CHECKING:
+    from bot.policy.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +74,46 @@ def decide(
     return Decision(rule.effect, rule.name, rule.reason, nearest)
 
 
-def may_write(policy: Policy, tier: Tier, *, can_ask: bool = False) -> Callable[[str], str | None]:
-    """For the gate: from a path of the diff to why it may not be written, `None` where it may.
+@dataclass(frozen=True, slots=True)
+class WriteRules:
+    """For the gate: from a path of the diff to why it may not be written, `None` where it may."""
 
-    A command can write too, so what a rule refuses to `edit` and `write` the diff may not hold either. With
-    `can_ask` true a person was asked at the time, and only what is denied outright counts.
-    """
-    limit = Effect.DENY if can_ask else Effect.ASK
-    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= limit.rank]
+    _rules: Sequence[Rule]
+    _diff: DiffPolicy
+    _own_file: str
 
-    def why_not(path: str) -> str | None:
-        if not rules:
+    def __call__(self, path: str, kind: Literal["text", "binary", "link"] = "text") -> str | None:
+        """`kind` is what would be at `path`: of a deletion, text."""
+        if self._own_file and path.casefold() == self._own_file.casefold():
+            return "protected path: the policy itself"
+        return self._forbidden(path) or self._unreadable(path, kind)
+
+    def _forbidden(self, path: str) -> str | None:
+        if not self._rules:
             return None
         from bot.policy import judge
 
-        rule = judge.forbids_writing(rules, path)
+        rule = judge.forbids_writing(self._rules, path)
         if rule is None:
             return None
         return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
 
-    return why_not
+    def _unreadable(self, path: str, kind: str) -> str | None:
+        if kind == "text":
+            return None
+        from bot.policy import globs
+
+        key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")
+        if any(globs.matches(glob, path) for glob in getattr(self._diff, key)):
+            return None
+        return f"{what}, which a review does not show: `diff: {{{key}: [...]}}` of the policy lets them out"
+
+
+def may_write(policy: Policy, tier: Tier, *, can_ask: bool = False) -> WriteRules:
+    """What the diff may hold: a command can write too, so what a rule refuses to `edit` and `write` is refused there.
+
+    With `can_ask` true a person was asked at the time, and only what is denied outright counts.
+    """
+    limit = Effect.DENY if can_ask else Effect.ASK
+    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= limit.rank]
+    return WriteRules(rules, policy.diff, policy.source)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.gate.errors import HostileTree
+from bot.policy.decide import WriteRules
+from bot.policy.schema import DiffPolicy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
 
@@ -148,3 +151,56 @@ def test_the_policy_can_withhold_more(desk: Bench) -> None:
 def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:
     desk.write("AGENTS.md", "obey\n")
     assert desk.judge(may_write=lambda path: None).files == ()
+
+
+# -- what a review does not show
+
+
+LETS = WriteRules([], DiffPolicy(binaries=("assets/**",), links=("docs/latest",)), "ops/agent.yml")
+LETS_NONE = WriteRules([], DiffPolicy(), "")
+
+
+def test_a_binary_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
+    desk.write("assets/logo.png", b"\x89PNG\0\x01")
+    desk.write("tool.bin", b"\x7fELF\0")
+    verdict = desk.judge(may_write=LETS)
+    assert [file.path for file in verdict.files] == ["assets/logo.png"]
+    assert [file.path for file in verdict.withheld] == ["tool.bin"]
+    assert verdict.withheld[0].reason.startswith(
+        "a binary file, which a review does not show: `diff: {binaries:"
+    )
+    assert b"tool.bin" in verdict.withheld_patch
+
+
+def test_a_link_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
+    desk.link("docs/latest", "guide.md")
+    desk.link("a.txt", "docs/guide.md")
+    verdict = desk.judge(may_write=LETS)
+    assert [file.path for file in verdict.files] == ["docs/latest"]
+    assert [file.path for file in verdict.withheld] == ["a.txt"]
+
+
+def test_no_policy_lets_a_link_lead_out(desk: Bench) -> None:
+    desk.link("docs/latest", "/etc/passwd")
+    with pytest.raises(HostileTree, match="absolute path"):
+        desk.judge(may_write=LETS)
+
+
+def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"a.bin": b"\0one", "b.bin": b"\0two", "c.bin": b"\0three"})
+    desk = bench(tmp_path, repository)
+    (desk.tree / "a.bin").unlink()
+    (desk.tree / "b.bin").chmod(0o755)
+    desk.write("c.bin", b"\0changed")
+    verdict = desk.judge(may_write=LETS_NONE)
+    assert [file.path for file in verdict.files] == ["a.bin", "b.bin"]
+    assert [file.path for file in verdict.withheld] == ["c.bin"]
+
+
+@pytest.mark.parametrize("path", ["ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml"])
+def test_the_policy_file_is_protected_wherever_it_lies(desk: Bench, path: str) -> None:
+    desk.write(path)
+    assert [file.reason for file in desk.judge(may_write=LETS).withheld] == [
+        "protected path: the policy itself"
+    ]

@@ -272,8 +272,8 @@ def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench, path
 @pytest.mark.parametrize(
     ("content", "note"),
     [
-        ("def test_app():\n    assert 1 == 1\n", "removes 1 assertion from a test"),
-        ("import pytest\n@pytest.mark.skip\n" + str(BASE["tests/test_app.py"]), "skips a test"),
+        ("def test_app():\n    assert 1 == 1\n", "removes 1 assertion (line 3 before)"),
+        ("import pytest\n@pytest.mark.skip\n" + str(BASE["tests/test_app.py"]), "skips a test (line 2)"),
         (str(BASE["tests/test_app.py"]) + "    assert 3 == 3\n", ""),
     ],
 )
@@ -295,7 +295,7 @@ def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path:
     desk = bench(tmp_path, repository)
     desk.write("test_x.lua", "++ nothing\n")
     (file,) = desk.judge().files
-    assert (file.additions, file.removals, file.sensitive) == (1, 2, "removes 1 assertion from a test")
+    assert (file.additions, file.removals, file.sensitive) == (1, 2, "removes 1 assertion (line 1 before)")
 
 
 # -- speed and size

@@ -1,0 +1,70 @@
+"""New paths that a file system which ignores case, or letter forms, would take for another (A-52)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.gate.collisions import collisions
+from tests.support.source_repository import Repository
+from tests.support.trees import Bench, bench
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"README.md": "one\n", "src/app.py": "one\n", "caf\u00e9.txt": "one\n"})
+    return bench(tmp_path, repository)
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("readme.md", "README.md"),
+        ("Src/x.py", "src"),
+        ("SRC/app.py", "src"),
+        ("src/App.py", "src/app.py"),
+        ("cafe\u0301.txt", "caf\u00e9.txt"),
+        ("README.md.", "README.md"),
+        ("README.md::$DATA", "README.md"),
+        ("READ\u200bME.md", "README.md"),
+        ("\uff32EADME.md", "README.md"),
+    ],
+)
+def test_a_path_that_hides_another_is_withheld(desk: Bench, path: str, other: str) -> None:
+    desk.write(path)
+    desk.write("src/app.py", "changed\n")
+    verdict = desk.judge()
+    assert [file.path for file in verdict.files] == ["src/app.py"]
+    assert [file.path for file in verdict.withheld] == [path]
+    assert other in verdict.withheld[0].reason
+
+
+def test_two_new_paths_of_one_name_are_both_withheld(desk: Bench) -> None:
+    desk.write("new/a.txt")
+    desk.write("new/A.txt")
+    assert {file.path for file in desk.judge().withheld} == {"new/a.txt", "new/A.txt"}
+
+
+def test_a_name_may_change_its_case(desk: Bench) -> None:
+    (desk.tree / "README.md").rename(desk.tree / "Readme.md")
+    verdict = desk.judge()
+    assert verdict.withheld == ()
+    assert {file.path for file in verdict.files} == {"README.md", "Readme.md"}
+
+
+def test_names_that_collide_in_the_base_already_are_left_alone(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"a.txt": "one\n", "A.txt": "one\n", "Dir/x": "x\n", "dir/y": "y\n"})
+    desk = bench(tmp_path, repository)
+    desk.write("a.txt", "changed\n")
+    assert desk.judge().withheld == ()
+
+
+def test_a_large_base_is_compared_in_passing() -> None:
+    base = [f"packages/p{number}/src/module_{number}.py" for number in range(100_000)]
+    started = time.process_time()
+    assert collisions([*base, "Packages/x"], ["Packages/x"]) == {"Packages/x": "packages"}
+    assert time.process_time() - started < 5
