@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-_SHELLS = "sh ash bash csh dash fish ksh mksh tcsh zsh busybox toybox pwsh"
+_SHELLS = "sh ash bash csh dash fish ksh mksh rbash tcsh zsh busybox toybox pwsh"
 _INTERPRETERS = (
-    "python pypy node nodejs deno bun ruby perl php lua luajit tclsh expect R Rscript osascript java"
+    "python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh expect R Rscript "
+    "osascript java jshell groovy scala kotlin swift julia octave gnuplot guile racket sbcl erl elixir iex ghci runghc "
+    "ocaml sqlite3 psql mysql redis-cli mongosh"
 )
 _PROGRAMS_OF_THEIR_OWN = (
-    "awk gawk mawk nawk sed ed ex vi vim nvim emacs m4 bc dc gdb make gmake ninja tar rsync"
+    "awk gawk mawk nawk sed ed ex vi view vim nvim emacs nano less more man info m4 bc dc gdb lldb valgrind perf rr "
+    "make gmake ninja just rake invoke tar cpio rsync nc ncat netcat socat ftp sftp telnet run-parts at batch crontab "
+    "tmux screen"
 )
 _WRAPPERS = (
-    "env nice ionice nohup timeout stdbuf setsid setarch taskset chrt chroot unshare nsenter sudo doas su "
-    "runuser xargs parallel watch strace ltrace script flock time ssh scp npx pnpx bunx uvx pipx entr"
+    "env nice ionice nohup timeout stdbuf setsid setarch taskset numactl chrt chroot unshare nsenter bwrap firejail "
+    "setpriv capsh runcon prlimit choom sudo doas su sg pkexec gosu runuser xargs parallel watch strace ltrace script "
+    "unbuffer flock time ssh scp sshpass npx pnpx bunx uvx pipx entr fakeroot faketime xvfb-run dbus-run-session "
+    "systemd-run start-stop-daemon direnv nix-shell torsocks proxychains logrotate"
 )
 # Builtins that run or evaluate their arguments (`test -v 'a[$(x)]'` runs x), or change what later words mean.
 _BUILTINS = (
@@ -30,15 +36,75 @@ _NAMES = frozenset(
 )
 _VERSIONED = re.compile(r"(?:python|pypy|ruby|perl|php|lua|node|tclsh)[0-9.]+")
 
-_RUNNERS = {
-    "npm": frozenset({"run", "run-script", "rum", "urn", "exec", "x", "explore"}),
-    "pnpm": frozenset({"run", "exec", "dlx"}),
-    "yarn": frozenset({"run", "exec", "dlx", "node"}),
-    "uv": frozenset({"run", "tool"}),
-    "poetry": frozenset({"run"}),
-    "go": frozenset({"run", "generate", "tool"}),
-    "cargo": frozenset({"run", "r"}),
-    "docker": frozenset({"run", "exec", "compose"}),
+# By the program: the subcommands that run what comes after them.
+_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "npm": "run run-script rum urn exec x explore",
+        "pnpm": "run exec dlx",
+        "yarn": "run exec dlx node",
+        "uv": "run tool",
+        "poetry": "run",
+        "pdm": "run",
+        "hatch": "run",
+        "pipenv": "run shell",
+        "conda": "run",
+        "mamba": "run",
+        "pyenv": "exec shell",
+        "rbenv": "exec shell",
+        "mise": "exec x run",
+        "bundle": "exec",
+        "gem": "exec",
+        "composer": "exec run run-script",
+        "go": "run generate tool",
+        "cargo": "run r",
+        "mix": "run eval cmd do",
+        "stack": "exec run runghc",
+        "cabal": "exec run",
+        "dotnet": "run exec fsi script",
+        "bazel": "run",
+        "nix": "run shell develop",
+        "docker": "run exec compose",
+        "podman": "run exec compose",
+        "kubectl": "exec run debug",
+        "gh": "alias extension codespace",
+        "ip": "netns vrf",
+        "openssl": "engine",
+    }.items()
+}
+# By the program: the options that name a command, or a file of commands. A program takes any prefix of a long one that
+# no other option begins with, so such a prefix counts too.
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "sort": ("--compress-program",),
+    "split": ("--filter",),
+    "install": ("--strip-program",),
+    "diff3": ("--diff-program",),
+    "sdiff": ("--diff-program",),
+    "rg": ("--pre", "--hostname-bin"),
+    "fd": ("-x", "-X", "--exec", "--exec-batch"),
+    "fdfind": ("-x", "-X", "--exec", "--exec-batch"),
+    "zip": ("-TT", "--unzip-command"),
+    "wget": ("-e", "--execute", "--use-askpass"),
+    "patch": ("-e", "--ed"),
+    "cmake": ("-E", "-P"),
+    "ctest": ("-S", "-SP", "--script", "--build-and-test"),
+    "svn": ("--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option", "--config-dir"),
+    "hg": ("--config", "--cwd", "-R", "--repository"),
+    "xmllint": ("--shell",),
+    "gpg": ("--photo-viewer", "--exec-path", "--keyserver-options"),
+    "ld": ("-plugin", "--plugin"),
+    "openssl": ("-engine", "-provider", "-provider-path"),
+    **dict.fromkeys(
+        ("cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran"),
+        ("-wrapper", "-fplugin", "-specs", "--specs", "-B", "-Xclang"),
+    ),
+}
+# The same for options of one letter, which may stand among others.
+_LETTERS = {
+    "fd": re.compile("-[A-Za-z]*[xX]"),
+    "fdfind": re.compile("-[A-Za-z]*[xX]"),
+    "patch": re.compile("-[A-Za-z]*e"),
+    "wget": re.compile("-[A-Za-z]*e"),
 }
 _FIND_ACTIONS = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 _GIT_LONG_OPTIONS = (
@@ -56,13 +122,35 @@ def runs_another(words: Sequence[str]) -> bool:
     arguments = words[1:]
     if name in _NAMES or _VERSIONED.fullmatch(name):
         return True
-    if name in _RUNNERS:
-        return any(argument in _RUNNERS[name] for argument in arguments)
+    if name in _SUBCOMMANDS and any(argument in _SUBCOMMANDS[name] for argument in arguments):
+        return True
+    if name in _OPTIONS and any(_is_option(argument, _OPTIONS[name]) for argument in arguments):
+        return True
+    if name in _LETTERS and any(_LETTERS[name].match(argument) for argument in arguments):
+        return True
     if name == "find":
         return any(argument.startswith(_FIND_ACTIONS) for argument in arguments)
     if name == "printf":
         return any(argument.startswith("-") for argument in arguments[:1])
     return name == "git" and _git_runs_another(arguments)
+
+
+def running_parts(name: str) -> tuple[str, ...]:
+    """The options and subcommands by which a program that is not opaque itself runs others, the plainest first."""
+    if name == "find":
+        return _FIND_ACTIONS
+    if name == "git":
+        return ("-c", *sorted(_GIT_RUNNING), *_GIT_LONG_OPTIONS)
+    return (*_OPTIONS.get(name, ()), *sorted(_SUBCOMMANDS.get(name, ())))
+
+
+def _is_option(argument: str, options: Sequence[str]) -> bool:
+    """A long option may be cut short, and a value may stand right behind a letter."""
+    if argument.startswith("--"):
+        return len(argument) > 2 and _begins_one(argument.partition("=")[0], options)
+    if not argument.startswith("-"):
+        return False
+    return any(argument.startswith(option) for option in options if not option.startswith("--"))
 
 
 def _git_runs_another(arguments: Sequence[str]) -> bool:
@@ -74,10 +162,14 @@ def _git_runs_another(arguments: Sequence[str]) -> bool:
     return any(
         "::" in argument
         or argument.startswith(("-O", "-x", "-c"))
-        or (len(argument) > 3 and argument.startswith("--") and _is_prefix_of_one(argument.partition("=")[0]))
+        or (
+            len(argument) > 3
+            and argument.startswith("--")
+            and _begins_one(argument.partition("=")[0], _GIT_LONG_OPTIONS)
+        )
         for argument in arguments
     )
 
 
-def _is_prefix_of_one(option: str) -> bool:
-    return any(full.startswith(option) for full in _GIT_LONG_OPTIONS)
+def _begins_one(option: str, options: Sequence[str]) -> bool:
+    return any(full.startswith(option) for full in options)
