@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from bot.gate.canonical import readings, words_only
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
 
@@ -18,28 +17,47 @@ class Detector:
     """Knows the secrets of a redactor, and what credentials look like. Immutable but for the redactor's memory."""
 
     def __init__(self, redactor: Redactor, finder: Finder | None = None) -> None:
-        self._redactor = redactor
+        self.redactor = redactor
         self._finder = finder or Finder()
 
     def hidden(self, text: str) -> str | None:
         """What `text` holds in a disguise: a secret's name, or a kind of credential. What stands there openly is
         for the redactor to mask."""
+        from bot.gate.canonical import readings
+
         data = text.encode("utf-8", "surrogatepass")
         for reading in readings(data):
-            known = self._bare if reading.bare else self._redactor
+            known = self._bare if reading.bare else self.redactor
             if name := known.holds_secret(reading.data):
-                self._redactor.met(name)
+                self.redactor.met(name)
                 return name
             if reading.decoded and (kind := self._finder.kind(reading.data)):
                 return kind
         return None
 
+    def prepare(self) -> None:
+        """Compile what the first text would have to wait for; from any thread."""
+        self.redactor.text("-")
+        self.hidden("-" * 99)
+
+    @property
+    def names_hit(self) -> tuple[str, ...]:
+        """The names of the secrets that were met so far, sorted."""
+        return self.redactor.names_hit
+
+    def kept(self, text: str) -> str:
+        """`text` as it may be kept and shown: known secrets and what looks like a credential masked, and nothing of it
+        where one is hidden in it."""
+        shown = self._finder.masked(self.redactor.text(text))
+        what = self.hidden(shown)
+        return shown if what is None else f"(withheld: it holds {what} in a disguise)"
+
     def withhold(self, text: str) -> str | None:
         """Why `text` must not leave, as one sentence, or `None`: it holds, openly or not, a known secret or what looks
         like a credential."""
         data = text.encode("utf-8", "surrogatepass")
-        if name := self._redactor.holds_secret(data):
-            self._redactor.met(name)
+        if name := self.redactor.holds_secret(data):
+            self.redactor.met(name)
             return f"withheld: it holds the value of {name}"
         if kind := self._finder.kind(data):
             return f"withheld: it holds what looks like a credential ({kind})"
@@ -50,9 +68,11 @@ class Detector:
     @cached_property
     def _bare(self) -> Redactor:
         """The secrets without what may stand between their letters."""
+        from bot.gate.canonical import words_only
+
         return Redactor(
             {
                 name: words_only(value.encode("utf-8", "surrogatepass")).decode()
-                for name, value in self._redactor.secrets.items()
+                for name, value in self.redactor.secrets.items()
             }
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
@@ -36,8 +37,12 @@ class AgentWorkshop:
     """One live workshop at a time. Calls come from the loop's thread and those of subagents, and are done in turn;
     scans are collected on a thread of their own."""
 
-    def __init__(self, start: Start, changed: Changed) -> None:
+    def __init__(
+        self, start: Start, changed: Changed, mask: Callable[[str], str] = lambda text: text
+    ) -> None:
+        """`mask` is what the model may see of a result's words."""
         self._start = start
+        self._mask = mask
         self._changed = changed
         self._live: Workshop | None = None
         self._collector: threading.Thread | None = None
@@ -81,7 +86,7 @@ class AgentWorkshop:
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0
-        return outcome
+        return replace(outcome, content=self._mask(outcome.content))
 
     def scan_meanwhile(self) -> None:
         """Begin to look for what the last command changed, if it was not looked for yet; at once back."""

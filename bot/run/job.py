@@ -17,6 +17,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Verb
 from bot.contracts.wording import count_of
+from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
 from bot.run.background import Background
 from bot.run.base import base_policy, base_task
@@ -53,6 +54,8 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     _refuse_in_vain(job.request)
     last = _last_bundle(job)
     provider = Background(job.connect, "connect")
+    detector = Detector(Redactor(known_secrets(job.environment)))
+    Background(detector.prepare, "detector")
     sandboxes = candidates(job.sandbox)
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")
     checkout = prepare(job.source, job.folder.root)
@@ -64,13 +67,12 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     if policy.history != 1:
         checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
     with ExitStack() as stack:
-        redactor = Redactor(known_secrets(job.environment))
-        journal = stack.enter_context(Journal(job.folder.journal, redactor.text))
+        journal = stack.enter_context(Journal(job.folder.journal, detector.kept))
         chosen = wall.result()
         for note in chosen.wall.notes:
             job.say(f"warning: {note}")
         run = Run(
-            job, checkout, policy, chosen.confinement, journal, redactor, stop, stack, skills, last, task
+            job, checkout, policy, chosen.confinement, journal, detector, stop, stack, skills, last, task
         )
         ended = run.hold(provider)
         return replace(ended, outcome=replace(ended.outcome, wall=chosen.wall))

@@ -35,6 +35,7 @@ class Judging:
         self._trees = trees
         self._workshop = workshop
         self._redactor = redactor
+        self.mask = redactor.text
         self._write = write
         self._said: tuple[int, Verdict | GateError] | None = None
 

@@ -28,7 +28,7 @@ from bot.contracts.model import Provider
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Request
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.gate.redact import Redactor
+from bot.gate.detect import Detector
 from bot.policy.budget import run_budget
 from bot.policy.decide import may_write
 from bot.policy.schema import Policy
@@ -75,7 +75,7 @@ class Run:
 
     def __init__(
         self, job: Job, checkout: Checkout, policy: Policy, confinement: Confinement, journal: Journal,
-        redactor: Redactor, stop: CancelToken, stack: ExitStack, skills: Background[Found],
+        detector: Detector, stop: CancelToken, stack: ExitStack, skills: Background[Found],
         last: Bundle | None = None, task: Task | None = None,
     ) -> None:  # fmt: skip
         self.job = job
@@ -83,7 +83,8 @@ class Run:
         self.policy = policy
         self.confinement = confinement
         self.journal = journal
-        self.redactor = redactor
+        self.detector = detector
+        redactor = detector.redactor
         self.stop = stop
         self.cancel = CancelToken()
         self.started_at = _now()
@@ -127,7 +128,7 @@ class Run:
         )
         self.reviewing = self._reviewing()
         reviewing = (self.reviewing.tool,) if self.reviewing else ()
-        self.workshop = AgentWorkshop(self._start, self.workshops.changed)
+        self.workshop = AgentWorkshop(self._start, self.workshops.changed, redactor.text)
         self.archive = Archive(job.folder.archive, redactor.text)
         self.subagents = RunSubagents(
             lambda: adapted(job.connect(), policy.models), self.workshop, self.gatekeeper, profile, journal,
@@ -272,7 +273,7 @@ class Run:
         for sentence in said_of(network):
             self.journal.write(lines.Note(sentence))
         review = self.reviewing.review(end.final_text) if self.reviewing else None
-        handed = masked_value(self.results.handed(review), self.redactor)
+        handed = masked_value(self.results.handed(review), self.detector)
         outcome = conclude.outcome(
             conclude.Facts(
                 request=self.job.request,
@@ -300,7 +301,7 @@ class Run:
             redactions=(),
             network=network,
         )
-        outcome = masked(outcome, self.redactor)
+        outcome = masked(outcome, self.detector)
         ended = lines.RunEnded(
             outcome.status.value, outcome.stop_reason.value, outcome.reason, outcome.patch_sha256,
             verdict.tree_sha if verdict else "",

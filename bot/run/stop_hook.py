@@ -72,4 +72,4 @@ class StopHook:
         self._told_trees.add(judged.tree_sha)
         bad = failing(self._rounds.results(judged.tree_sha), self._instruction)
         if bad and not self._stop.fired:
-            yield tell_model(bad)
+            yield self._judging.mask(tell_model(bad))
