@@ -1,4 +1,4 @@
-"""How much memory a program and its helpers take at most, shared pages counted once.
+"""How much memory a program and its helpers take at most, shared pages counted once, and how much of processors.
 
 A sum of PSS over the process tree, sampled; commands that the tool host runs are left out. The tool host lets no
 other user look at it: where the bench does not run as root its resident size counts instead, which is more.
@@ -51,6 +51,14 @@ def highest(pid: int) -> float:
     """The most that was resident of a process so far, in MiB."""
     lines = _read(f"/proc/{pid}/status").splitlines()
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), 0.0)
+
+
+def processors_ms(pid: int) -> float:
+    """What the process and what it started have used of processors, the tool host's commands apart; to a tick."""
+    ticks = (_read(f"/proc/{one}/stat").rpartition(")")[2].split() for one in set(tree(pid)))
+    return (
+        sum(int(fields[11]) + int(fields[12]) for fields in ticks if fields) * 1000 / os.sysconf("SC_CLK_TCK")
+    )
 
 
 def _kib(pid: int) -> int:

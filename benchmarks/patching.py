@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.memory import processors_ms
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
 from bot.workshop.client.wall import choose
@@ -32,18 +33,19 @@ def patching(folder: Path, files: int, runs: int) -> Iterator[Row]:
         choose("auto").confinement, tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True),
         assume_read=True,
     ) as workshop:  # fmt: skip
-        took = [_patch(workshop, names, run) for run in range(runs + 1)][1:]
+        took, used = zip(*[_patch(workshop, names, run) for run in range(runs + 1)][1:], strict=True)
     yield Row(
         f"patch, {files} files of {LINES:,} lines",
         f"{median(took):.0f} ms",
-        f"best {min(took):.0f} ms",
+        f"best {min(took):.0f} ms, {median(used):.0f} ms of CPU",
         "",
         f"at most {MS:g} ms",
         median(took) <= MS,
     )
 
 
-def _patch(workshop: Workshop, names: list[str], run: int) -> float:
+def _patch(workshop: Workshop, names: list[str], run: int) -> tuple[float, float]:
+    """Milliseconds on the clock, and of processors: our own side and the host."""
     rows = ["*** Begin Patch"]
     for name in names:
         rows.append(f"*** Update File: {name}")
@@ -55,12 +57,12 @@ def _patch(workshop: Workshop, names: list[str], run: int) -> float:
                 f"+{_line(name, line, run + 1)}",
             ]
     rows.append("*** End Patch")
-    started = time.monotonic()
+    started, used = time.monotonic(), processors_ms(os.getpid())
     outcome = workshop.call("patch", {"patch": "\n".join(rows)}, CancelToken())
-    took = (time.monotonic() - started) * 1000
+    took, used = (time.monotonic() - started) * 1000, processors_ms(os.getpid()) - used
     if outcome.is_error or len(outcome.metadata["files"]) != len(names):
         raise RuntimeError(f"patch should have changed {len(names)} files: {outcome.content[:300]}")
-    return took
+    return took, used
 
 
 def _line(name: str, line: int, version: int) -> str:
