@@ -32,6 +32,7 @@ from bot.contracts.journal import (
     BudgetChanged,
     CallStarted,
     Compacted,
+    Note,
     Permitted,
     Recalled,
     RequestSent,
@@ -41,7 +42,7 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import Finish, Image, Message, ToolCall, ToolResult, Usage
-from bot.contracts.model import ModelRequest
+from bot.contracts.model import ModelRequest, Provider
 from bot.contracts.outcome import StopReason
 
 MAX_HOST_TEXTS = 2
@@ -78,6 +79,7 @@ class Conversation:
         self._truncations = 0
         self._host_texts = 0
         self._told_of_silence = False
+        self._answering = session.provider
         self._longest = longest_answer(session.provider.info)
         self._fixed = _fixed_tokens(session)
         self._gauge = Gauge()
@@ -183,13 +185,22 @@ class Conversation:
         messages = self._history.view()
         self._mask = session.masking(self._state())
         self.turn += 1
+        self._put(session.lent() or session.provider)
         self.spent.ask()
         session.journal.write(RequestSent(self.turn, len(messages)))
         session.hooks.request_sent(self.turn)
         return receive(
-            session.provider, self._request(messages), session.cancel, session.journal, self.turn,
+            self._answering, self._request(messages), session.cancel, session.journal, self.turn,
             session.hooks.retrying,
         )  # fmt: skip
+
+    def _put(self, provider: Provider) -> None:
+        """Who answers from here on."""
+        if provider is self._answering:
+            return
+        self._answering = provider
+        self._longest = longest_answer(provider.info)
+        self.session.journal.write(Note(f"From turn {self.turn} on the model {provider.info.name} answers."))
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         session, mask = self.session, self._mask
@@ -212,7 +223,7 @@ class Conversation:
 
     def keep(self, response: Complete | Failed) -> Message:
         """Append what the model said, whole or not, and account for it."""
-        cost = self.session.price(response.usage, self.session.provider.info)
+        cost = self.session.price(response.usage, self._answering.info)
         said = response.message if isinstance(response, Complete) else response.partial
         message = self._history.add_assistant(said or Message("assistant", ()), self.turn)
         self._gauge.counted(response.usage.total, message)

@@ -66,6 +66,7 @@ class Session(NamedTuple):
     vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself alone; a `part`
     reports what it used itself, others what the purse lost. `masking` says which tools may be called now. `before` are
     the messages of a run that is gone on with, and `tools` what it was shown of its tools, byte for byte (S-050).
+    `lent` is who answers the next request in place of `provider`, `None` for nobody (S-141).
     """
 
     provider: Provider
@@ -86,6 +87,7 @@ class Session(NamedTuple):
     masking: Masking = no_mask
     before: Sequence[Message] = ()
     tools: tuple[ToolSpec, ...] | None = None
+    lent: Callable[[], Provider | None] = lambda: None
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

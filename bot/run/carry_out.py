@@ -85,6 +85,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             source=_source(request, where),
             folder=folder,
             connect=lambda: connect_model(model, environment),
+            connect_named=lambda name: connect_model(name, environment),
             environment=environment,
             sandbox=asked.sandbox,
             origin=asked.workspace,

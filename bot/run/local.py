@@ -75,6 +75,7 @@ def fix(asked: Fix, environment: Mapping[str, str], say: Callable[[str], None] =
         source=Source(str(repo), "HEAD"),
         folder=folder,
         connect=lambda: connect_model(model, environment),
+        connect_named=lambda name: connect_model(name, environment),
         environment=environment,
         sandbox=asked.sandbox,
         origin=repo,

@@ -81,6 +81,7 @@ def review(
         source=Source(str(repo), found.head_sha),
         folder=folder,
         connect=lambda: connect_model(model, environment),
+        connect_named=lambda name: connect_model(name, environment),
         environment=environment,
         sandbox=asked.sandbox,
         origin=repo,

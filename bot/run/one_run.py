@@ -41,6 +41,7 @@ from bot.run.base import checks_of, worded_as
 from bot.run.briefing import Briefing
 from bot.run.instructions import instructions
 from bot.run.judging import Judging
+from bot.run.lent import LentModels
 from bot.run.listening import Listening
 from bot.run.masked import masked, masked_value
 from bot.run.network import Network
@@ -93,7 +94,8 @@ class Run:
         self.root = str((job.origin if confinement.moves else None) or checkout.tree)
         self.asked = worded_as(job.request, task)
         proposing = propose_writes(policy, job.request, task, journal.write)
-        self.skills = RunSkills(skills.result(), job.folder, confinement, self.root, lambda: self.model)
+        self.models = LentModels(lambda: self.model, policy, job.connect_named)
+        self.skills = RunSkills(skills.result(), job.folder, confinement, self.root, self.models)
         self.profile = profile = self.skills.offered_by(
             profile_of(job.request, last.outcome.request.verb if last else None, writes=proposing is not None)
         )
@@ -132,7 +134,7 @@ class Run:
         self.archive = Archive(job.folder.archive, redactor.text)
         self.subagents = RunSubagents(
             lambda: adapted(job.connect(), policy.models), self.workshop, self.gatekeeper, profile, journal,
-            self.archive, job.say, lambda: self.toolbox.place[:2],
+            self.archive, job.say, lambda: self.toolbox.place[:2], self.skills,
         )  # fmt: skip
         self.results = Results(
             *reviewing,
@@ -175,6 +177,7 @@ class Run:
         self.listening = Listening(
             self.workshop, self.rounds, self.results, self.skills, stop_hook, profile, job.watch, job.say
         )
+        stack.callback(self.skills.close)
         stack.callback(self.trees.settle)
         stack.callback(self.rounds.settle)
         stack.callback(self.workshop.kill)
@@ -221,7 +224,7 @@ class Run:
             compaction=Summaries(provider, self.archive, cost),
             identity=new_marker(),
             masking=last_request_hands_over(self.profile.results),
-            before=kept.messages if kept else (), tools=shown,
+            before=kept.messages if kept else (), tools=shown, lent=lambda: self.models.provider,
         )  # fmt: skip
         session = self.subagents.begin(session)
         forget = self.stop.on_fire(lambda: self.cancel.fire("signal"))

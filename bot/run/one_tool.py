@@ -7,8 +7,10 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from bot.agent.toolbox import Toolbox
+from bot.agent.todo import Todo
+from bot.agent.toolbox import Handler, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import Record
@@ -16,12 +18,18 @@ from bot.contracts.messages import ToolCall
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.policy.load import load_policy
+from bot.run.lent import LentModels
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
 from bot.sandbox.choose import Setting
+from bot.sandbox.confinement import Confinement
+from bot.skills.find import here
+from bot.skills.grants import ActiveGrants
+from bot.skills.shelf import Shelf
+from bot.skills.tool import SkillTool
 from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.wall import choose
-from bot.workshop.client.workshop import Workshop
+from bot.workshop.client.workshop import Workshop, skills_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,14 @@ class OneCall:
     assume_read: bool = False
 
 
-def run_tool(asked: OneCall, environment: Mapping[str, str]) -> ToolOutcome:
+class Answered(NamedTuple):
+    """`follows` is what the model is told after the result: of `skill`, the instructions."""
+
+    outcome: ToolOutcome
+    follows: tuple[str, ...] = ()
+
+
+def run_tool(asked: OneCall, environment: Mapping[str, str]) -> Answered:
     """The result, also when it is an error result. Raises `NoSandboxError`, and `UsageError` for bad input."""
     root = asked.root.resolve()
     if not root.is_dir():
@@ -45,27 +60,45 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> ToolOutcome:
     gatekeeper = Gatekeeper(policy, Tier.LOCAL, str(root), _forget)
     cancel = CancelToken()
     with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
+        confinement = choose(asked.sandbox).confinement
+        own = Path(folder).resolve()
+        skill = _skill(root, own / "skills", confinement)
         workshop = Workshop.start(
-            choose(asked.sandbox).confinement,
+            confinement,
             tree=root,
-            folder=Path(folder).resolve(),
+            folder=own,
             environment=environment,
             ask=gatekeeper.answer,
             assume_read=asked.assume_read,
         )
         with workshop:
-            handlers = {
-                spec.name: lambda arguments, token, name=spec.name: workshop.call(name, arguments, token)
-                for spec in TOOL_SPECS
-            }
-            toolbox = Toolbox(TOOL_SPECS, handlers, gatekeeper.permit)
-            return toolbox.execute(ToolCall("call_1", asked.tool, asked.arguments), cancel).outcome
+            handlers: dict[str, Handler] = {spec.name: _through(workshop, spec.name) for spec in TOOL_SPECS}
+            todo = Todo()
+            handlers |= {todo.spec.name: todo, skill.spec.name: skill}
+            specs = (*TOOL_SPECS, todo.spec, skill.spec)
+            toolbox = Toolbox(specs, handlers, gatekeeper.permit)
+            executed = toolbox.execute(ToolCall("call_1", asked.tool, asked.arguments), cancel)
+            return Answered(executed.outcome, tuple(skill.after_results()))
 
 
-def as_json(outcome: ToolOutcome) -> str:
-    """`{"content", "is_error", "metadata"}`."""
+def as_json(answered: Answered) -> str:
+    """`{"content", "is_error", "metadata"}`, and `follows` where there is something."""
+    outcome = answered.outcome
     fields = {"content": outcome.content, "is_error": outcome.is_error, "metadata": dict(outcome.metadata)}
+    if answered.follows:
+        fields["follows"] = list(answered.follows)
     return json.dumps(fields, ensure_ascii=False)
+
+
+def _through(workshop: Workshop, tool: str) -> Handler:
+    return lambda arguments, cancel: workshop.call(tool, arguments, cancel)
+
+
+def _skill(root: Path, folder: Path, confinement: Confinement) -> SkillTool:
+    """Of HEAD and of the bundled ones, as a run has them; the bundled ones are always there."""
+    models = LentModels(str, load_policy(None), None)
+    shelf = Shelf(folder, skills_place(confinement, folder))
+    return SkillTool(here(root).held, shelf, ActiveGrants(str(root)), models)
 
 
 def _text(path: Path) -> str:

@@ -149,6 +149,7 @@ def _play(
     _put_last_change(recorded, workshop, cancel)
     approved = recorded_approvals(recorded)
     gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write, pre_approved=approved)
+    costs = (line.cost for line in recorded.records(lines.Response))
     host_texts = _host_texts(recorded)
     added = _added_texts(recorded)
     session = Session(
@@ -159,6 +160,8 @@ def _play(
             after_results=lambda info: added.get(info.turn, ()),
         ),
         stop_on_denial=policy.on_deny == "stop",
+        # As recorded: a skill may have had another model.
+        price=lambda usage, info: next(costs, 0.0),
         compaction=RecordedCompactions(recorded),
         purse=purse,
         masking=last_request_hands_over(recorded_profile(header).results),

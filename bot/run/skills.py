@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from bot.agent.journal_file import JournalFile
@@ -14,6 +14,7 @@ from bot.checkout.clone import Checkout
 from bot.contracts.journal import Permitted
 from bot.run.background import Background
 from bot.run.folder import RunFolder
+from bot.run.lent import LentModels
 from bot.run.profiles import Profile
 from bot.run.tools import PRE_APPROVED, PreApproved
 from bot.sandbox.confinement import Confinement
@@ -58,17 +59,35 @@ class RunSkills:
     """`tool` is `None` where there is no skill; `folder` is what the agent's workshop must show then."""
 
     def __init__(
-        self, found: Found, folder: RunFolder, confinement: Confinement, root: str, model: Callable[[], str]
+        self, found: Found, folder: RunFolder, confinement: Confinement, root: str, models: LentModels
     ) -> None:
-        """`root` is the work tree as the tools see it; `model` gives the session's."""
+        """`root` is the work tree as the tools see it; `models` are those that a skill may ask for."""
         self.notes = found.notes
+        self.folder = folder.skills if found.held else None
+        shelf = Shelf(self.folder, skills_place(confinement, self.folder)) if self.folder else None
+        self._of = (found, shelf, root)
+        self._agents: list[RunSkills] = []
+        self._begin(models)
+
+    def _begin(self, models: LentModels) -> None:
+        found, shelf, root = self._of
+        self.models = models
         self.grants = ActiveGrants(root)
-        self.tool: SkillTool | None = None
-        self.folder: Path | None = None
-        if found.held:
-            self.folder = folder.skills
-            shelf = Shelf(self.folder, skills_place(confinement, self.folder))
-            self.tool = SkillTool(found.held, shelf, self.grants, model)
+        self.tool = SkillTool(found.held, shelf, self.grants, models) if shelf else None
+
+    def of_agent(self) -> RunSkills:
+        """The same skills for a subagent: none of them loaded, with grants and a model of its own."""
+        made = copy(self)
+        made._agents = []
+        made._begin(self.models.of_another())
+        self._agents.append(made)
+        return made
+
+    def close(self) -> None:
+        """Let go of the models that were lent."""
+        for agent in self._agents:
+            agent.close()
+        self.models.close()
 
     @property
     def tools(self) -> tuple[SkillTool, ...]:
@@ -94,5 +113,6 @@ class RunSkills:
         ]
 
     def end_turn(self) -> None:
-        """The model says that it is done: nothing is pre-approved from here on."""
+        """The model says that it is done: nothing is pre-approved from here on, and the session's own model answers."""
         self.grants.end()
+        self.models.end()

@@ -9,7 +9,7 @@ from bot.agent.compaction import Summaries
 from bot.agent.journal import Journal
 from bot.agent.masking import last_request_hands_over
 from bot.agent.prompt import system_prompt
-from bot.agent.session import Hooks, Session
+from bot.agent.session import Hooks, Session, TurnInfo
 from bot.agent.spent import Spent
 from bot.agent.subagents import TYPES, AgentType, Subagents
 from bot.agent.todo import Todo, rendered
@@ -20,6 +20,8 @@ from bot.providers.models import cost
 from bot.run.agent_workshop import AgentWorkshop
 from bot.run.archive import Archive
 from bot.run.profiles import TODO, Profile
+from bot.run.results import ResultTool
+from bot.run.skills import RunSkills
 from bot.run.tools import Gatekeeper, RunToolbox
 from bot.workshop.client.specs import TOOL_SPECS
 
@@ -33,6 +35,7 @@ class RunSubagents:
     def __init__(
         self, connect: Callable[[], Provider], workshop: AgentWorkshop, gatekeeper: Gatekeeper, profile: Profile,
         journal: Journal, archive: Archive, say: Callable[[str], None], place: Callable[[], tuple[int, str]],
+        skills: RunSkills,
     ) -> None:  # fmt: skip
         self._connect = connect
         self._workshop = workshop
@@ -41,6 +44,7 @@ class RunSubagents:
         self._journal = journal
         self._archive = archive
         self._say = say
+        self._skills = skills
         self._session: Session | None = None
         types = tuple(kind for kind in TYPES if kind.read_only or not profile.read_only)
         self.tool = Subagents(types, self._prepare, place, archive)
@@ -54,17 +58,31 @@ class RunSubagents:
         run = self._session
         assert run is not None
         profile = narrowed(self._profile, kind)
+        skills = self._skills.of_agent()
+        if not kind.read_only:
+            profile = skills.offered_by(profile)
         journal = self._journal.of(name)
         turns = _Turns(lambda turn: self._say(f"{name}: turn {turn}"))
         todo = Todo()
+        own: dict[str, ResultTool] = {tool.spec.name: tool for tool in skills.tools}
+        own[TODO] = todo
         toolbox = RunToolbox(
             self._workshop,
-            self._gatekeeper.of_agent(profile, journal.write),
+            self._gatekeeper.of_agent(profile, journal.write, skills.grants.why),
             profile,
-            (todo,) if TODO in profile.aids else (),
+            tuple(own[aid] for aid in profile.aids),
             lambda: turns.now,
             agent=name,
         )
+
+        def after_results(info: TurnInfo) -> list[str]:
+            recalled = todo.recall(info.calls)
+            return [*skills.after_results(), *([recalled] if recalled else [])]
+
+        def carried() -> list[str]:
+            listed = [f"Your list:\n{rendered(todo.items)}"] if todo.items else []
+            return [*listed, *skills.carried()]
+
         provider = self._connect()
         return run._replace(
             provider=provider,
@@ -75,8 +93,8 @@ class RunSubagents:
             hooks=Hooks(
                 request_sent=turns,
                 retrying=self._retrying,
-                after_results=lambda info: [text] if (text := todo.recall(info.calls)) else (),
-                carried=lambda: (f"Your list:\n{rendered(todo.items)}",) if todo.items else (),
+                after_results=after_results,
+                carried=carried,
             ),
             compaction=Summaries(provider, self._archive, cost),
             identity=f"{run.identity}-{name}",
@@ -85,6 +103,7 @@ class RunSubagents:
             masking=last_request_hands_over(()),
             before=(),
             tools=None,
+            lent=lambda: skills.models.provider,
         )
 
     def _retrying(self, event: Retrying) -> None:

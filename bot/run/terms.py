@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a run is given. `connect` makes the provider and is called on a thread of its own. `origin` is the
-    folder that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the
-    folder of the bundle that a `continue` goes on from, `notes` are sentences for the outcome. A review is of `range`;
-    without one it is of the request's pull request, of that only what is new since `since_sha` where that is given.
-    `threads` reads what a task is shown, `pictures` looks for those of the request. `watch` is told of each turn, `say`
-    in a line of whatever else takes its time; `say` from any thread."""
+    """What a run is given. `connect` makes the provider and is called on a thread of its own; `connect_named` makes
+    that of another model, which a skill asks for. `origin` is the folder that the work tree stands for: where
+    `bring:` comes from and where commands see the tree. `resume` is the folder of the bundle that a `continue` goes
+    on from, `notes` are sentences for the outcome. A review is of `range`; without one it is of the request's pull
+    request, of that only what is new since `since_sha` where that is given. `threads` reads what a task is shown,
+    `pictures` looks for those of the request. `watch` is told of each turn, `say` in a line of whatever else takes
+    its time; `say` from any thread."""
 
     request: Request
     source: Source
@@ -50,6 +51,7 @@ class Job:
     since_sha: str = ""
     threads: Callable[[Task], Triage] | None = None
     pictures: Look | None = None
+    connect_named: Callable[[str], Provider] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
 

@@ -56,15 +56,17 @@ class Gatekeeper:
         self.denials: list[Denial] = []
         self.refused: list[str] = []
 
-    def of_agent(self, profile: Profile, write: Callable[[lines.Record], None]) -> Gatekeeper:
-        """The same policy for a subagent with `profile`; the denials are the run's."""
-        made = Gatekeeper(self._policy, self._tier, self._root, write, profile, self._pre_approved)
+    def of_agent(
+        self, profile: Profile, write: Callable[[lines.Record], None], pre_approved: PreApproved
+    ) -> Gatekeeper:
+        """The same policy for a subagent with `profile`; the denials are the run's, what its skills answer its own."""
+        made = Gatekeeper(self._policy, self._tier, self._root, write, profile, pre_approved)
         made.denials = self.denials
         made.refused = self.refused
         return made
 
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
-        decision = self._decide(tool, arguments)
+        decision = self.decide(tool, arguments)
         if decision.allowed:
             return Permission(allow=True, rule=decision.rule)
         patched = ", ".join(patched_paths(arguments.get("patch")))
@@ -78,7 +80,7 @@ class Gatekeeper:
         rest = question.files[1:]
         self._write(lines.Question(question.tool, first, action, question.diff, rest))
         judged = [
-            (path, self._decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
+            (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
         ]
         path, decision = max(judged, key=lambda one: one[1].effect.rank)
         reason = "" if decision.allowed else self._denied(question.tool, path, decision)
@@ -89,7 +91,8 @@ class Gatekeeper:
             self.refused.append(reason)
         return Answer(decision.allowed, reason)
 
-    def _decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
+    def decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
+        """What is said to a call, or with `writes` to a write that the tool host proposes; nothing is remembered."""
         if self._profile is not None and (reason := _masked(self._profile, tool, writes=writes)):
             return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", reason)
         decision = decide(self._policy, self._tier, tool, arguments, root=self._root)

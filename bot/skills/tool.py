@@ -7,8 +7,8 @@ their own, for the model alone, and what the skill pre-approves begins with them
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome, ToolSpec
@@ -56,18 +56,31 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     )
 
 
+class Models(Protocol):
+    """Which model a skill gets that asks for one."""
+
+    def is_own(self, name: str) -> bool:
+        """Whether the session's own is meant."""
+        ...
+
+    def refusal(self, name: str) -> str:
+        """Why it does not get `name`, as a clause; empty where it does."""
+        ...
+
+    def begin(self, name: str) -> None:
+        """`name` answers from here on, the session's own where that is meant or `name` was refused."""
+        ...
+
+
 class SkillTool:
     """The skills of one session. Names are looked up, never taken for a path."""
 
-    def __init__(
-        self, held: Sequence[Held], shelf: Shelf, grants: ActiveGrants, model: Callable[[], str]
-    ) -> None:
-        """`model` gives the session's, as people write it; no skill changes it."""
+    def __init__(self, held: Sequence[Held], shelf: Shelf, grants: ActiveGrants, models: Models) -> None:
         self.spec = skill_spec([one.skill for one in held])
         self._held = {one.skill.name: one for one in held}
         self._shelf = shelf
         self._grants = grants
-        self._model = model
+        self._models = models
         self._shown: set[str] = set()
         self._pending: dict[str, str] = {}
 
@@ -106,11 +119,13 @@ class SkillTool:
 
     def after_results(self) -> list[str]:
         """For the loop, once the turn's results are in the history: the instructions that were asked for. The last
-        skill's grants begin here, in place of any before."""
+        skill's grants and its model begin here, in place of any before."""
         pending, self._pending = self._pending, {}
         for name in pending:
             self._shown.add(name)
-            self._grants.begin(name, read_grants(self._held[name].skill.allowed_tools).given)
+            skill = self._held[name].skill
+            self._grants.begin(name, read_grants(skill.allowed_tools).given)
+            self._models.begin(skill.model)
         return [text for text in pending.values() if text]
 
     def forget(self) -> list[str]:
@@ -134,11 +149,13 @@ class SkillTool:
         return "\n".join([*parts, "</skill>"])
 
     def _notes(self, skill: Skill) -> list[str]:
-        """What the skill asks for and does not get."""
-        own = self._model()
-        if skill.model in ("", "inherit", own, own.partition("/")[2]):
+        """What comes of the model that the skill asks for."""
+        if self._models.is_own(skill.model):
             return []
-        return [f"It asks for the model {skill.model[:80]!a}; a session keeps its model, so that is ignored."]
+        asked = f"It asks for the model {skill.model[:80]!a}"
+        if why := self._models.refusal(skill.model):
+            return [f"{asked}, and does not get it: {why}."]
+        return [f"{asked}, which answers until the turn ends or another skill is loaded."]
 
 
 def _listed(skill: Skill, folder: str) -> list[str]:

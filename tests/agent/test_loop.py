@@ -6,6 +6,7 @@ import itertools
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,12 @@ from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.events import Complete, Failed
-from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded, UserText
+from bot.contracts.journal import Note, Response, ResponseFailed, Result, SessionEnded, UserText
 from bot.contracts.limits import Limits
 from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome
-from tests.support.scripted import ScriptedProvider, call, says
+from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import Bench, header, results_of
 
 
@@ -407,6 +408,24 @@ def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path) -> N
     end = bench.run()
     assert (end.stop, end.turns, len(asked)) == (StopReason.END_TURN, 3, 2)
     assert bench.provider.requests[1][-1].text == "a check fails"
+
+
+def test_who_is_lent_answers_with_its_own_price_while_it_is_and_that_is_noted(tmp_path: Path) -> None:
+    dear = replace(INFO, name="scripted/dear", output_price=100.0, context_window=90_000, max_output=50_000)
+    other = ScriptedProvider([says(echo("two", "b"), usage=Usage(0, 0, 0, 1_000_000))], dear)
+    turns = iter([None, other, None])
+    mine = [says(echo("one", "a"), usage=Usage(0, 0, 0, 1_000_000)), says("Done.", usage=Usage(1))]
+    bench = Bench(mine, tmp_path, lent=lambda: next(turns))
+    end = bench.run("please")
+    assert end.cost == pytest.approx(5.0 + 100.0, abs=0.01)
+    assert len(bench.provider.requests) == 2
+    [asked] = other.requests
+    assert [message.role for message in asked] == ["user", "assistant", "tool"]
+    assert [message.role for message in bench.provider.requests[1]] == ["user"] + ["assistant", "tool"] * 2
+    assert [note.text for note in bench.journal().records(Note)] == [
+        "From turn 2 on the model scripted/dear answers.",
+        "From turn 3 on the model scripted/model answers.",
+    ]
 
 
 def test_the_host_hears_of_each_request_and_of_each_finished_turn(tmp_path: Path) -> None:

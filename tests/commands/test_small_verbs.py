@@ -75,6 +75,23 @@ def test_arguments_that_are_no_json_are_an_error_result(repo: Path) -> None:
 
 
 @pytest.mark.bubblewrap
+def test_the_list_and_the_skills_can_be_tried_too_and_what_follows_is_shown(repo: Path) -> None:
+    items = {"items": [{"text": "look", "status": "in_progress"}]}
+    assert "look" in cli("tool", "todo", json.dumps(items), "--root", repo).json["content"]
+    loaded = cli("tool", "skill", '{"command": "write-tests"}', "--root", repo)
+    assert loaded.json["content"] == "Loaded the skill write-tests; its instructions follow."
+    [body] = loaded.json["follows"]
+    assert body.startswith('<skill name="write-tests" folder="/run/slash-agent/skills/write-tests">')
+
+
+@pytest.mark.bubblewrap
+def test_what_hands_over_to_a_run_cannot_be_tried_without_one(repo: Path) -> None:
+    ran = cli("tool", "task", "{}", "--root", repo)
+    assert ran.json["is_error"]
+    assert "todo" in ran.json["content"]
+
+
+@pytest.mark.bubblewrap
 def test_an_edit_needs_a_file_that_was_read_unless_told_otherwise(repo: Path) -> None:
     arguments = json.dumps({"path": "README.md", "old": "# tidytime", "new": "# Tidy time"})
     refused = cli("tool", "edit", arguments, "--root", repo)

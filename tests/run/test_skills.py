@@ -12,7 +12,9 @@ from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Verb
+from bot.policy.load import load_policy
 from bot.run.folder import RunFolder
+from bot.run.lent import LentModels
 from bot.run.profiles import profile_of
 from bot.run.replay import Replay, replay
 from bot.run.skills import RunSkills
@@ -22,6 +24,7 @@ from tests.skills.corpus import skill
 from tests.support.fix_script import mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.outcomes import make_request
+from tests.support.repositories import git
 from tests.support.stage import Stage
 from tests.support.verb_runs import Came, carry_out, fork_pull, request_in, request_on
 
@@ -191,8 +194,54 @@ def test_the_tool_is_the_same_bytes_in_every_run(stage: Stage) -> None:
 
 
 def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:
-    skills = RunSkills(Found(()), RunFolder(tmp_path), Off(), "/work", lambda: "")
+    skills = RunSkills(
+        Found(()), RunFolder(tmp_path), Off(), "/work", LentModels(str, load_policy(None), None)
+    )
     assert (skills.tools, skills.folder) == ((), None)
     profile = profile_of(make_request())
     assert skills.offered_by(profile) == profile
     assert skills.after_results() == skills.carried() == []
+
+
+def test_a_skill_has_the_model_that_policy_allows_until_the_turn_ends_and_no_other(
+    stage: Stage, tmp_path: Path
+) -> None:
+    other, own = "claude-haiku-4-5", "claude-sonnet-4-5"
+    files = {
+        ".github/agent.yml": "options: {models: [anthropic/claude-haiku-*]}\nchecks: []\n",
+        ".agents/skills/cheap/SKILL.md": skill(
+            f"name: cheap\ndescription: Is cheap.\nmodel: anthropic/{other}\n", "Sort it.\n"
+        ),
+        ".agents/skills/dear/SKILL.md": skill(
+            "name: dear\ndescription: Is dear.\nmodel: anthropic/claude-opus-4-8\n", "Think.\n"
+        ),
+    }
+    stage.forge.commit(stage.repo, files)
+    item = {"text": "sort", "status": "pending"}
+    steps: list[Step] = [
+        Call("skill", {"command": "cheap"}),
+        Call("todo", {"items": [item]}),
+        Say("It is done."),
+        Call("skill", {"command": "cheap"}),
+        Call("skill", {"command": "dear"}),
+        Say("Done."),
+        Say("Done."),
+    ]
+    came = carry_out(stage, request_in(stage, Verb.FIX, "sort it"), steps)
+    # The list is open, so that the model is sent back once: that is a new turn of its own.
+    assert [one["model"] for one in came.asked] == [own, other, other, own, other, own]
+    assert (
+        "It asks for the model 'anthropic/claude-haiku-4-5', which answers until the turn ends"
+        in came.results[0]
+    )
+    assert "does not get it: the policy's `options: models` does not list it" in came.results[-1]
+    journal = read_journal(stage.bundle / "journal.jsonl")
+    notes = [note.text for note in journal.records(lines.Note) if "answers." in note.text]
+    assert notes == [
+        f"From turn {turn} on the model {name} answers."
+        for turn, name in ((2, other), (4, own), (5, other), (6, own))
+    ]
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(Replay(stage.bundle / "journal.jsonl", clone), {})
+    assert again.difference == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bot.contracts.journal import FilesChanged, Result
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
 from bot.run.replay import Replay, replay
+from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.repositories import git
@@ -115,3 +117,25 @@ def test_policy_holds_for_subagents_and_their_denials_are_the_runs(stage: Stage)
     came = played(stage, cast)
     assert [(one.tool, one.subject) for one in came.outcome.denials] == [("edit", "tidytime/format.py")]
     assert came.outcome.files == ()
+
+
+def test_a_subagent_that_changes_things_loads_skills_for_itself_and_readers_have_none(stage: Stage) -> None:
+    greet = {
+        ".agents/skills/greet/SKILL.md": skill("name: greet\ndescription: Says hello.\n", "Greet them.\n")
+    }
+    stage.forge.commit(stage.repo, greet)
+    load = Call("skill", {"command": "greet"})
+    cast = Cast(
+        [load, Turn((task("code"), task("explore"))), Say("Done."), Say("Done.")],
+        code=[load, Say("Greeted.")],
+        explore=[load, Say("Seen.")],
+    )
+    came = played(stage, cast)
+    assert "skill" in cast.tools[""] & cast.tools["code"]
+    assert "skill" not in cast.tools["explore"]
+    assert "task" not in cast.tools["code"]
+    [_, after] = [one for one in came.asked if "You make one change" in str(one["system"])]
+    told = json.dumps(after["messages"][-1])
+    assert "Loaded the skill greet; its instructions follow." in told
+    assert "Greet them." in told
+    assert "Greeted." in came.results[1]

@@ -10,6 +10,8 @@ from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome
+from bot.policy.load import load_policy
+from bot.run.lent import LentModels
 from bot.skills.discover import discover
 from bot.skills.find import chosen
 from bot.skills.grants import ActiveGrants
@@ -34,7 +36,8 @@ class Bench:
         self.found = chosen([(place, discover(place, "repository"))])
         self.grants = ActiveGrants("/work")
         self.shelf = folder / "shelf"
-        self.tool = SkillTool(self.found.held, Shelf(self.shelf, SHOWN), self.grants, lambda: model)
+        self.models = LentModels(lambda: model, load_policy(None), None)
+        self.tool = SkillTool(self.found.held, Shelf(self.shelf, SHOWN), self.grants, self.models)
 
     def call(self, name: str) -> ToolOutcome:
         return self.tool({"command": name}, CancelToken())
@@ -147,9 +150,14 @@ def test_the_sessions_own_model_is_nothing_to_speak_of(tmp_path: Path, model: st
     assert "model" not in bench.call("a").content
 
 
-def test_another_model_is_said_and_ignored(tmp_path: Path) -> None:
+def test_another_model_is_refused_with_the_rule(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"a/SKILL.md": text("a", more="model: dearest-model\n")})
-    assert "'dearest-model'; a session keeps its model, so that is ignored" in bench.call("a").content
+    said = bench.call("a").content
+    assert (
+        "It asks for the model 'dearest-model', and does not get it: the policy's `options: models`" in said
+    )
+    bench.tool.after_results()
+    assert bench.models.provider is None
 
 
 def test_grants_begin_with_the_body_and_end_with_the_turn(tmp_path: Path) -> None:

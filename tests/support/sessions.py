@@ -65,6 +65,7 @@ class Bench:
     masking: Masking = no_mask
     before: Sequence[Message] = ()
     writing: Sequence[str] = ()
+    lent: Callable[[], ScriptedProvider | None] = lambda: None
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -90,6 +91,7 @@ class Bench:
                 clock=self.clock,
                 compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
+                lent=self.lent,
                 before=self.before,
             )
             return run(session, first, images)

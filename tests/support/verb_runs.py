@@ -153,6 +153,7 @@ def carry_out(
                 ),
                 folder=folder,
                 connect=lambda: connect_model(MODEL, environment),
+                connect_named=lambda name: connect_model(name, environment),
                 environment=environment,
                 resume=resume,
                 **job,
