@@ -1,11 +1,13 @@
-"""Attacks from inside the sandbox. Each secret and each way out is real, and works when tried from outside."""
+"""What is bubblewrap's own: what it hides does not even exist, and the tree lies where it was asked for.
+
+What both back ends hold back is in `test_inside.py` and `test_checks.py`.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
 import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -13,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.cancel import CancelToken
 from bot.sandbox.choose import bubblewrap
 from bot.workshop.client.workshop import Workshop
-from tests.support.workshops import Bench, bash, eventually, make_tree, running
+from tests.support.workshops import Bench, bash, make_tree
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -39,10 +40,6 @@ def python(workshop: Workshop, script: str) -> str:
     """What a Python script inside prints, less the note on its end."""
     command = f"python3 - <<'END-OF-SCRIPT'\n{textwrap.dedent(script)}\nEND-OF-SCRIPT"
     return bash(workshop, command).content.rsplit("[exit code", 1)[0].strip()
-
-
-def test_the_host_says_that_no_canary_was_reached(inside: Workshop) -> None:
-    assert inside.facts.leaks == ()
 
 
 def test_the_host_is_the_first_process_of_its_namespace(inside: Workshop) -> None:
@@ -85,24 +82,6 @@ def test_the_supervisor_and_its_parents_are_not_seen(inside: Workshop) -> None:
     assert str(os.getpid()) not in names or os.getpid() < 50
 
 
-@pytest.mark.parametrize("name", ["environ", "mem", "maps", "fd/3", "root/etc"])
-def test_commands_cannot_look_into_the_host(inside: Workshop, name: str) -> None:
-    outcome = bash(inside, f"head -c 1 /proc/1/{name} > /dev/null; ls /proc/1/{name}/")
-    assert "Permission denied" in outcome.content
-
-
-@pytest.mark.parametrize("name", ["/proc/1/environ", "/proc/self/environ", "/etc/shadow", "link"])
-def test_file_tools_reach_nothing_outside_the_tree(inside: Workshop, bench: Bench, name: str) -> None:
-    (bench.tree / "link").symlink_to("/proc/self/environ")
-    for tool, more in (
-        ("view", {}),
-        ("edit", {"old": "a", "new": "b", "old_string": "a", "new_string": "b"}),
-    ):
-        outcome = inside.call(tool, {"path": name} | more, CancelToken())
-        assert outcome.is_error
-        assert "LC_" not in outcome.content
-
-
 def test_files_beside_the_tree_do_not_exist(inside: Workshop, bench: Bench) -> None:
     secret = bench.folder / "secret"
     secret.write_text(CANARY)
@@ -117,61 +96,6 @@ def test_a_link_out_of_the_tree_leads_nowhere(inside: Workshop, bench: Bench) ->
     assert CANARY not in bash(inside, "cat link").content
 
 
-@pytest.mark.parametrize(
-    "name", ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh/ssh_host_ed25519_key"]
-)
-def test_what_only_administrators_read_is_covered(inside: Workshop, name: str) -> None:
-    assert python(inside, f"try: print(len(open({name!r}).read()))\nexcept OSError: print(0)") == "0"
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "/",
-        "/usr",
-        "/usr/local/bin",
-        "/etc",
-        "/opt",
-        "/bin",
-        "/lib",
-        "/dev",
-        "/proc",
-        "/sys",
-        "/etc/ssl/private",
-    ],
-)
-def test_nothing_outside_can_be_written(inside: Workshop, folder: str) -> None:
-    bash(inside, f"touch {folder}/slash-agent-was-here; true")
-    assert not os.path.exists(f"{folder}/slash-agent-was-here")
-    assert bash(inside, f"touch {folder}/x").metadata["exit_code"] == 1
-
-
-def test_no_setting_of_the_kernel_can_be_written(inside: Workshop) -> None:
-    """The host's root owns them inside, too: a core_pattern written here would run out there."""
-    writable = python(
-        inside,
-        """
-        import os
-        for top, folders, files in os.walk("/proc"):
-            folders[:] = [name for name in folders if not (top == "/proc" and name.isdigit())]
-            for path in (os.path.join(top, name) for name in files):
-                if not os.path.islink(path) and os.access(path, os.W_OK):
-                    print(path)
-        """,
-    )
-    assert writable == "(no output)"
-
-
-def test_only_the_tree_and_its_own_folders_reach_the_disk(inside: Workshop, bench: Bench) -> None:
-    bash(
-        inside,
-        "echo kept > kept; echo mine > $TMPDIR/mine; for d in /tmp /home /root /run /var/tmp; do echo x > $d/x; done",
-    )
-    assert (bench.tree / "kept").read_text() == "kept\n"
-    assert (bench.folder / "workshop-0/tmp/mine").exists()
-    assert not any(os.path.exists(f"{folder}/x") for folder in ("/tmp", "/home", "/root", "/run", "/var/tmp"))
-
-
 def test_memory_backed_folders_have_a_limit(inside: Workshop) -> None:
     sizes = bash(inside, "df -k --output=size / /tmp /var/tmp /run /home /root /dev/shm | tail -n +2").content
     assert all(int(line) < 3 << 20 for line in sizes.splitlines()[1:7])
@@ -183,19 +107,6 @@ def test_a_loopback_port_of_the_machine_cannot_be_reached(inside: Workshop) -> N
         socket.create_connection(("127.0.0.1", port)).close()
         outcome = bash(inside, f"echo > /dev/tcp/127.0.0.1/{port}")
     assert "Connection refused" in outcome.content
-
-
-def test_datagrams_reach_nobody(inside: Workshop) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.settimeout(0.3)
-        port = listener.getsockname()[1]
-        script = f"import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))"
-        python(inside, script)
-        with pytest.raises(TimeoutError):
-            listener.recv(1)
-        subprocess.run([sys.executable, "-c", script], check=True)
-        assert listener.recv(1) == b"x"
 
 
 def test_there_is_no_way_to_the_network_at_all(inside: Workshop) -> None:
@@ -223,18 +134,6 @@ def test_there_is_no_way_to_the_network_at_all(inside: Workshop) -> None:
     assert python(inside, script).split() == ["no"] * 4
 
 
-def test_an_abstract_socket_of_the_machine_cannot_be_reached(inside: Workshop) -> None:
-    name = f"\0slash-agent-test-{os.getpid()}"
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(name)
-        listener.listen()
-        socket.socket(socket.AF_UNIX).connect(name)
-        assert "refused" in python(
-            inside,
-            f"import socket\ntry: socket.socket(socket.AF_UNIX).connect({name!r})\nexcept OSError as e: print(e)",
-        )
-
-
 def test_a_socket_file_of_the_machine_is_not_there(inside: Workshop, tmp_path: Path) -> None:
     path = str(tmp_path / "docker.sock")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -246,19 +145,6 @@ def test_a_socket_file_of_the_machine_is_not_there(inside: Workshop, tmp_path: P
             f"import socket\ntry: socket.socket(socket.AF_UNIX).connect({path!r})\nexcept OSError as e: print(e)",
         )
     assert bash(inside, "ls /run/docker.sock /var/run/docker.sock").metadata["exit_code"] == 2
-
-
-def test_no_capability_is_left_and_none_can_be_had(inside: Workshop) -> None:
-    status = bash(inside, "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs' /proc/self/status").content
-    assert status.count("0000000000000000") == 5
-    assert "NoNewPrivs:\t1" in status
-
-
-@pytest.mark.parametrize(
-    "command", ["unshare -Ur true", "mount -t tmpfs none /tmp", "umount /etc", "chroot / true"]
-)
-def test_namespaces_and_mounts_are_out_of_reach(inside: Workshop, command: str) -> None:
-    assert bash(inside, command).metadata["exit_code"] != 0
 
 
 def test_signals_from_inside_do_not_reach_the_host(inside: Workshop) -> None:
@@ -281,94 +167,11 @@ def test_signals_from_inside_do_not_reach_the_host(inside: Workshop) -> None:
             assert bash(inside, f"kill -{name} 1; echo still here").content.startswith("still here\n"), name
 
 
-def test_commands_have_the_default_signals(inside: Workshop) -> None:
-    for name in ("TERM", "INT", "USR1", "RTMIN"):
-        ended = bash(inside, f"bash -c 'kill -{name} $$; echo alive'")
-        assert "alive" not in ended.content.splitlines(), name
-
-
-def test_the_tools_of_the_system_and_of_the_path_work(inside: Workshop) -> None:
-    for command in ("git log --oneline", "python3 -c 'import json, ssl, sqlite3'", "awk 1 a.txt", "date"):
-        assert bash(inside, command).metadata["exit_code"] == 0, command
-
-
-def test_the_agent_s_own_virtual_environment_is_not_on_the_path(inside: Workshop) -> None:
-    assert f"{sys.prefix}/bin" not in bash(inside, "echo $PATH").content.split(":")
-
-
 def test_the_tree_is_seen_where_it_was_asked_for(bench: Bench) -> None:
     inside = bench.start(bubblewrap(), mount="/work/repository")
     assert bash(inside, "pwd; cat a.txt").content.startswith("/work/repository\none\n")
     bash(inside, "cd /work && rm -rf repository/a.txt")
     assert not (bench.tree / "a.txt").exists()
-
-
-DAEMONS = {
-    "background": "sleep {} &",
-    "nohup": "nohup sleep {} >/dev/null 2>&1 &",
-    "setsid": "setsid sleep {} >/dev/null 2>&1 &",
-    "double fork": "( ( sleep {} >/dev/null 2>&1 & ) & )",
-    "all at once": "( trap '' HUP TERM INT; setsid setsid env -i nohup sleep {} >/dev/null 2>&1 & )",
-}
-
-
-@pytest.mark.parametrize("style", DAEMONS)
-def test_nothing_outlives_a_command_that_ran_out_of_time(
-    inside: Workshop, style: str, tmp_path: Path
-) -> None:
-    seconds = f"4{abs(hash((style, str(tmp_path)))) % 10**9}"
-    bash(inside, f"{DAEMONS[style].format(seconds)}\nsleep 60", timeout=1)
-    assert running(f"sleep\0{seconds}") == []
-
-
-@pytest.mark.parametrize("style", DAEMONS)
-@pytest.mark.parametrize("how", ["close", "kill"])
-def test_nothing_outlives_the_workshop(style: str, how: str, tmp_path: Path) -> None:
-    """The supervisor is a process of its own here, so that it can be killed."""
-    make_tree(tmp_path / "tree", {"a.txt": "one\n"})
-    seconds = f"5{abs(hash((style, how, str(tmp_path)))) % 10**9}"
-    command = f"{DAEMONS[style].format(seconds)}\nsleep {seconds}"
-    script = f"""
-        import os, sys, threading
-        from pathlib import Path
-        from bot.contracts.cancel import CancelToken
-        from bot.sandbox.choose import bubblewrap
-        from bot.workshop.client.workshop import Answer, Workshop, WorkshopError
-        folder = Path({str(tmp_path)!r})
-        (folder / "run").mkdir()
-        workshop = Workshop.start(bubblewrap(), tree=folder / "tree", folder=folder / "run",
-                                  environment=os.environ, ask=lambda _: Answer(True))
-        def call():
-            try:
-                workshop.call("bash", {{"command": {command!r}}}, CancelToken())
-            except WorkshopError:
-                pass
-        thread = threading.Thread(target=call)
-        thread.start()
-        print("up", flush=True)
-        sys.stdin.readline()
-        workshop.close()
-        thread.join()
-        print("down", flush=True)
-        """
-    supervisor = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert supervisor.stdin is not None and supervisor.stdout is not None
-    with supervisor:
-        assert supervisor.stdout.readline() == "up\n"
-        assert eventually(lambda: len(running(f"sleep\0{seconds}")) == 2)
-        if how == "kill":
-            supervisor.kill()
-        else:
-            supervisor.stdin.write("\n")
-            supervisor.stdin.flush()
-            assert supervisor.stdout.readline() == "down\n"
-            assert running(f"sleep\0{seconds}") == []
-    assert eventually(lambda: running(f"sleep\0{seconds}") == [])
 
 
 def test_a_workshop_started_on_a_thread_outlives_the_thread(bench: Bench) -> None:

@@ -1,0 +1,109 @@
+"""Nobody survives the end of a workshop, a time-out, or the death of the supervisor, on either back end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from bot.sandbox.choose import bubblewrap, landlock
+from bot.sandbox.landlock import OLDEST, version
+from tests.support.workshops import Bench, bash, eventually, make_tree, running
+
+DAEMONS = {
+    "background": "sleep {} &",
+    "nohup": "nohup sleep {} >/dev/null 2>&1 &",
+    "setsid": "setsid sleep {} >/dev/null 2>&1 &",
+    "double fork": "( ( sleep {} >/dev/null 2>&1 & ) & )",
+    "all at once": "( trap '' HUP TERM INT; setsid setsid env -i nohup sleep {} >/dev/null 2>&1 & )",
+}
+BACK_ENDS = {"bubblewrap": bubblewrap, "landlock": landlock}
+back_ends = pytest.mark.parametrize(
+    "back_end",
+    [
+        pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
+        pytest.param(
+            "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+        ),
+    ],
+    scope="module",
+)
+
+_SUPERVISOR = """
+    import os, sys, threading
+    from pathlib import Path
+    from bot.contracts.cancel import CancelToken
+    from bot.sandbox.choose import bubblewrap, landlock
+    from bot.workshop.client.workshop import Answer, Workshop, WorkshopError
+    back_end, folder, command = sys.argv[1:]
+    folder = Path(folder)
+    (folder / "run").mkdir()
+    workshop = Workshop.start(dict(bubblewrap=bubblewrap, landlock=landlock)[back_end](), tree=folder / "tree",
+                              folder=folder / "run", environment=os.environ, ask=lambda _: Answer(True))
+    def call():
+        try:
+            workshop.call("bash", {"command": command}, CancelToken())
+        except WorkshopError:
+            pass
+    thread = threading.Thread(target=call)
+    thread.start()
+    print("up", flush=True)
+    sys.stdin.readline()
+    workshop.close()
+    thread.join()
+    print("down", flush=True)
+"""
+
+
+def seconds_for(first: int, *what: object) -> str:
+    """A time to sleep for that no other process here sleeps for."""
+    return f"{first}{abs(hash(what)) % 10**9}"
+
+
+@back_ends
+def test_a28_nothing_outlives_a_command_that_ran_out_of_time(back_end: str, tmp_path: Path) -> None:
+    """Five ways at once. Breaks: bot/workshop/host/keeper.py "descendants.sweep(codes)"."""
+    seconds = seconds_for(4, back_end, str(tmp_path))
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    try:
+        workshop = bench.start(BACK_ENDS[back_end]())
+        bash(
+            workshop,
+            "\n".join([*(style.format(seconds) for style in DAEMONS.values()), "sleep 60"]),
+            timeout=2,
+        )
+        assert running(f"sleep\0{seconds}") == []
+    finally:
+        bench.close()
+
+
+@back_ends
+@pytest.mark.parametrize("how", ["close", "kill"])
+def test_a28_nothing_outlives_the_workshop_or_its_supervisor(back_end: str, how: str, tmp_path: Path) -> None:
+    """Five ways at once; the supervisor is a process of its own, so that it can be killed.
+
+    Breaks: bot/workshop/host/guardian.py "_end_all()"."""
+    make_tree(tmp_path / "tree", {"a.txt": "one\n"})
+    seconds = seconds_for(5, back_end, how, str(tmp_path))
+    command = "\n".join([*(style.format(seconds) for style in DAEMONS.values()), f"sleep {seconds}"])
+    supervisor = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(_SUPERVISOR), back_end, str(tmp_path), command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert supervisor.stdin is not None and supervisor.stdout is not None
+    with supervisor:
+        assert supervisor.stdout.readline() == "up\n"
+        assert eventually(lambda: len(running(f"sleep\0{seconds}")) == len(DAEMONS) + 1, 30)
+        if how == "kill":
+            supervisor.kill()
+        else:
+            supervisor.stdin.write("\n")
+            supervisor.stdin.flush()
+            assert supervisor.stdout.readline() == "down\n"
+            assert running(f"sleep\0{seconds}") == []
+    assert eventually(lambda: running(f"sleep\0{seconds}") == [], 30)
