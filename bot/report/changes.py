@@ -53,7 +53,10 @@ def _diff(file: FileVersion) -> str:
 
 
 def counts(diff: str) -> tuple[int, int]:
-    rows = diff.split("\n")
-    added = sum(row.startswith("+") and not row.startswith("+++ ") for row in rows)
-    removed = sum(row.startswith("-") and not row.startswith("--- ") for row in rows)
-    return added, removed
+    rows = below_head(diff.split("\n"))
+    return sum(row.startswith("+") for row in rows), sum(row.startswith("-") for row in rows)
+
+
+def below_head(rows: list[str]) -> list[str]:
+    """The rows from the first hunk on: below it, a row that begins with `+++` is an added line of two plus signs."""
+    return rows[next((at for at, row in enumerate(rows) if row.startswith("@@")), len(rows)) :]
