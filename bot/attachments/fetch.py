@@ -47,6 +47,7 @@ class Fetcher:
     def get(self, address: str) -> bytes:
         """The bytes at `address`, which is the site's. Raises `NotFetched`."""
         import requests
+        from urllib3.exceptions import HTTPError
 
         deadline = self._clock() + self._limits.seconds
         with requests.Session() as session:
@@ -55,7 +56,7 @@ class Fetcher:
             try:
                 with self._answered(session, address) as response:
                     return self._read(response, deadline)
-            except requests.RequestException as error:
+            except (requests.RequestException, HTTPError, OSError) as error:
                 # Its name and no more: the text holds the address, which may be a signed one.
                 raise NotFetched(f"GitHub did not send it ({type(error).__name__})") from None
 
@@ -78,8 +79,9 @@ class Fetcher:
         raise NotFetched("GitHub sent us on and on")
 
     def _read(self, response: requests.Response, deadline: float) -> bytes:
+        """As it comes, in no encoding of the way: a few bytes could stand for many."""
         data = bytearray()
-        for piece in response.iter_content(_PIECE):
+        while piece := response.raw.read1(_PIECE, decode_content=False):
             data += piece
             if len(data) > self._limits.each:
                 raise NotFetched(f"it is over {self._limits.each // (1024 * 1024)} MB")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import socket
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +16,7 @@ from typing import Any
 import pytest
 
 from bot.attachments.address import site_of
-from bot.attachments.fetch import LIMITS, Fetcher, Limits
+from bot.attachments.fetch import LIMITS, Fetcher, Limits, NotFetched
 from bot.attachments.look import MOST, MOST_NAMED, Looker, Terms
 from bot.attachments.redraw import Drawn
 from bot.contracts.comments import Comment
@@ -319,11 +325,45 @@ def test_a_request_without_a_picture_is_told_at_a_glance(world: World) -> None:
 
 
 def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys; import bot.run.pictures, bot.attachments.look, bot.attachments.redraw as r;"
         "assert r._pillow(); sys.exit('PIL' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None:
+    """Each byte comes in time, and all of them never would."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        done = threading.Event()
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                while not done.wait(0.05):
+                    try:
+                        connection.sendall(b"x")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        server = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        address = f"{server}/user-attachments/assets/0f0f0f0f-1111-4222-8333-444455556666"
+        begun = time.monotonic()
+        with pytest.raises(NotFetched, match="longer than"):
+            Fetcher(site_of(server), LIMITS._replace(seconds=0.5)).get(address)
+        done.set()
+        thread.join()
+        assert time.monotonic() - begun < 20
+
+
+def test_what_is_packed_for_the_way_is_not_unpacked(world: World) -> None:
+    packed = gzip.compress(bytes(5_000_000))
+    request = world.request(f"![x]({world.attached()})")
+    headers = {"Content-Encoding": "gzip", "Content-Type": "image/png"}
+    world.forge.fail_next("GET", "/user-attachments|/storage", 200, headers=headers, body=packed)
+    [image] = world.look(request).images
+    assert image.data == packed
