@@ -102,6 +102,11 @@ class Assembly:
             block.pieces.append(text)
             yield ArgumentsDelta(block.index, text)
 
+    def settle_on(self, block: TextBlock | CallBlock, whole: str) -> None:
+        """What the server says in the end counts, where it is other than its deltas were. Those stay in the journal."""
+        if whole and whole != "".join(block.pieces):
+            block.pieces[:] = [whole]
+
     def end_call(self, block: CallBlock) -> Iterator[Event]:
         if not block.ended:
             block.ended = True

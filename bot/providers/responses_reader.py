@@ -106,8 +106,10 @@ class ResponsesReader:
         block = self._open.get(self._place(data))
         if isinstance(block, TextBlock) and item.get("type") == "message":
             block.carried.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
+            said = self._said(item)
             if not block.pieces:
-                yield from self._assembly.text(block, self._said(item))
+                yield from self._assembly.text(block, said)
+            self._assembly.settle_on(block, said)
         elif isinstance(block, ThinkingBlock) and item.get("type") == "reasoning":
             block.signature = kept({name: value for name, value in item.items() if value is not None})
             if not block.pieces:
@@ -115,8 +117,10 @@ class ResponsesReader:
         elif isinstance(block, CallBlock) and item.get("type") == "function_call":
             if item.get("id"):
                 block.carried["id"] = string(item["id"])
+            arguments = string(item.get("arguments"))
             if not block.pieces:
-                yield from self._assembly.arguments(block, string(item.get("arguments")))
+                yield from self._assembly.arguments(block, arguments)
+            self._assembly.settle_on(block, arguments)
             if item.get("status") != "incomplete":
                 yield from self._assembly.end_call(block)
 

@@ -181,6 +181,37 @@ def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
         assert bare(completed(events).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
 
 
+def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
+    """A delta was lost on its way, so that the call would do something else: half a path is a path."""
+    item = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "name": "view",
+        "arguments": '{"path":"ab"}',
+    }
+    text = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Look there."}]}
+    events, _ = run(
+        MODEL,
+        [
+            frames(
+                {"type": "response.output_item.added", "output_index": 0, "item": {**text, "content": []}},
+                {"type": "response.output_text.delta", "output_index": 0, "delta": "Look"},
+                {"type": "response.output_item.done", "output_index": 0, "item": text},
+                {"type": "response.output_item.added", "output_index": 1, "item": {**item, "arguments": ""}},
+                {
+                    "type": "response.function_call_arguments.delta",
+                    "output_index": 1,
+                    "delta": '{"path":"a"}',
+                },
+                {"type": "response.output_item.done", "output_index": 1, "item": item},
+                {"type": "response.completed", "response": {"status": "completed"}},
+            )
+        ],
+    )
+    assert bare(completed(events).message) == (Text("Look there."), ToolCall("c1", "view", '{"path":"ab"}'))
+
+
 def test_a_server_that_announces_no_items_is_read_from_its_deltas() -> None:
     delta = {"type": "response.output_text.delta", "item_id": "m", "delta": "Hi"}
     end = {"type": "response.completed", "response": {"status": "completed"}}
