@@ -15,10 +15,10 @@ from collections.abc import Mapping, MutableMapping, Sequence
 PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
 
-# Verbs that hold a secret, or that start a workshop while they were given one.
-_HOLDING = frozenset(
+HOLDING = frozenset(
     {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "replay", "tool"}
 )  # fmt: skip
+"""Verbs that use a secret, or that start a workshop while they were given one."""
 
 # What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
 # holds a password stays.
@@ -40,7 +40,7 @@ def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] 
     if PIPE in environment:
         _lock()
         environment.update(_received(int(environment.pop(PIPE))))
-    elif arguments and arguments[0] in _HOLDING and any(map(_is_telling, environment.items())):
+    elif arguments and arguments[0] in HOLDING and any(map(_is_telling, environment.items())):
         kept = {name: value for name, value in environment.items() if _stays(name, value)}
         rest = {name: value for name, value in environment.items() if name not in kept}
         command = [sys.executable, *sys.orig_argv[1:]]

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from bot import __version__
+from bot.commands.clean_start import HOLDING
 from bot.contracts.errors import AgentError, ExitCode
 
 VERBS = {
@@ -62,7 +63,9 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
     )
     try:
         module.configure(parser)
-        return int(module.run(parser.parse_args(rest)))
+        arguments = parser.parse_args(rest)
+        _mask_secrets(verb)
+        return int(module.run(arguments))
     except AgentError as error:
         _say(f"slash-agent {verb}: {error}")
         _summarise(verb, str(error))
@@ -76,6 +79,16 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         return ExitCode.DONE
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
         return _internal_error(verb, error)
+
+
+def _mask_secrets(verb: str) -> None:
+    """The runner hides what it knows as a secret; of what a workflow made, and of base64, it knows nothing."""
+    if verb in HOLDING and os.environ.get("GITHUB_ACTIONS") == "true":
+        from bot.github.actions import Actions
+        from bot.run.secrets import known_secrets, mask_all
+
+        # The runner reads commands from standard error as well, where no program looks for a verb's answer.
+        mask_all(known_secrets(os.environ), Actions(os.environ, sys.stderr).add_mask)
 
 
 def _load(verb: str) -> ModuleType:

@@ -45,9 +45,9 @@ class Redactor:
     def pieces(self) -> Pieces:
         with self._lock:
             if self._pieces is None:
-                from bot.gate.pieces import Pieces
+                from bot.gate.pieces import pieces_of
 
-                self._pieces = Pieces(self._secrets)
+                self._pieces = pieces_of(frozenset(self._secrets.items()))
             return self._pieces
 
     def text(self, text: str) -> str:
