@@ -8,7 +8,7 @@ from pathlib import Path
 _NAMES = (
     "credentials", "credentials.toml", ".cargo/credentials", ".cargo/credentials.toml", ".npmrc", ".pypirc",
     ".netrc", ".git-credentials", ".gem/credentials", ".config/gh", ".docker", ".aws", ".ssh", "etc/npmrc",
-    "etc/pip.conf", "pip.conf",
+    "etc/pip.conf", "pip.conf", ".kube",
 )  # fmt: skip
 
 _SETTINGS = ("config", "config.toml", ".cargo/config", ".cargo/config.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,21 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+_NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
+"""Variables that name a folder of tools, be it on PATH or not."""
+
 _HOMES = {
     ".pyenv", ".rbenv", ".nodenv", ".nvm", ".volta", ".asdf", ".cargo", ".rustup", ".deno", ".bun", ".sdkman",
     ".ghcup", ".dotnet", ".goenv", ".mise", "go", "hostedtoolcache",
 }  # fmt: skip
-"""Folders of version managers: their programs need the whole of it, not the one folder on PATH."""
+"""Folders of version managers: their programs need the whole of it, not the one folder on PATH. In a person's home they
+are shown also where PATH has nothing of them."""
+
+_FINDS_ITSELF = {
+    ".rustup": "RUSTUP_HOME", ".nvm": "NVM_DIR", ".pyenv": "PYENV_ROOT", ".rbenv": "RBENV_ROOT",
+    ".sdkman": "SDKMAN_DIR", ".asdf": "ASDF_DATA_DIR",
+}  # fmt: skip
+"""By what variable a version manager finds its folder: it would look in HOME, which is another one inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +38,16 @@ class Toolchains:
     variables: Mapping[str, str]
 
 
-def find(path: str, *, leave_out: tuple[Path, ...] = (), never: Sequence[str] = NEVER) -> Toolchains:
-    """What of the host's PATH can be had inside. Relative entries, folders that are missing, private or kept
-    in memory, those in `leave_out` (the agent's own virtual environment) and what lies beneath `never` are dropped."""
+def find(
+    path: str,
+    *,
+    source: Mapping[str, str] | None = None,
+    leave_out: tuple[Path, ...] = (),
+    never: Sequence[str] = NEVER,
+) -> Toolchains:
+    """What of the host's PATH can be had inside, and the tools that `source` names or that lie in the home. Relative
+    entries, folders that are missing, private or kept in memory, those in `leave_out` (the agent's own virtual
+    environment) and what lies beneath `never` are dropped."""
     entries: list[str] = []
     folders: list[Path] = []
     dropped = {os.path.realpath(folder) for folder in leave_out}
@@ -44,9 +61,26 @@ def find(path: str, *, leave_out: tuple[Path, ...] = (), never: Sequence[str] = 
                 continue
             folders += needed
         entries.append(entry)
+    folders += _elsewhere(source or {}, dropped, never)
     defaults = [entry for entry in _DEFAULT_PATH.split(":") if entry not in entries]
     unique = tuple(dict.fromkeys(folders))
     return Toolchains(":".join([*dict.fromkeys(entries), *defaults]), unique, _variables(unique))
+
+
+def _elsewhere(source: Mapping[str, str], dropped: Collection[str], never: Sequence[str]) -> Iterator[Path]:
+    """Folders of tools that PATH says nothing of: those that a variable names, and the homes of version managers."""
+    for name in _NAMED:
+        folder = source.get(name, "")
+        own = os.path.realpath(os.path.join(folder, "bin")) in dropped
+        if os.path.isabs(folder) and os.path.isdir(folder) and not own:
+            real = os.path.realpath(folder)
+            if not _beneath(real, _SYSTEM):
+                yield from _needed(Path(folder), never)
+    if "HOME" in source:
+        for name in sorted(_HOMES):
+            folder = os.path.join(os.path.expanduser("~"), name)
+            if os.path.isdir(folder) and not os.path.islink(folder):
+                yield from _needed(Path(folder), never)
 
 
 def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
@@ -72,9 +106,17 @@ def _is_toolchain(folder: Path) -> bool:
 
 
 def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
-    """rustup looks in HOME, which is another one inside."""
-    rustup = next((str(folder) for folder in folders if folder.name == ".rustup"), None)
-    return {} if rustup is None else {"RUSTUP_HOME": rustup}
+    """How tools find themselves, and what was downloaded for them before. What they write goes to HOME, as ever."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        if name := _FINDS_ITSELF.get(folder.name):
+            found[name] = str(folder)
+        elif folder.name == ".cargo" and (folder / "registry").is_dir():
+            found["CARGO_HOME"] = str(folder)
+        elif folder.name == "go" and (downloads := folder / "pkg/mod/cache/download").is_dir():
+            # Read as a proxy: as the cache itself it would have to be written.
+            found["GOPROXY"] = f"file://{downloads},https://proxy.golang.org,direct"
+    return found
 
 
 def _beneath(path: str, folders: Sequence[str]) -> bool:

@@ -114,3 +114,43 @@ def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
 def test_an_old_bubblewrap_is_not_given_options_it_does_not_know() -> None:
     command = Bubblewrap("/usr/bin/bwrap", (0, 6, 1)).command(["true"], Mounts(Path("/x"), "/work"), given)
     assert not {"--size", "--disable-userns"} & set(command)
+
+
+@pytest.mark.parametrize("name", ["RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV"])
+def test_a_folder_of_tools_that_a_variable_names_is_shown(home: Path, name: str) -> None:
+    folder = made(home / "tools")
+    assert toolchains.find("", source={name: str(folder)}, never=()).folders == (folder,)
+
+
+@pytest.mark.parametrize("value", ["", "tools", "/no/such/folder", "/", "/tmp"])
+def test_a_variable_that_names_no_folder_of_tools_shows_nothing(value: str) -> None:
+    assert toolchains.find("", source={"VIRTUAL_ENV": value}).folders == ()
+
+
+def test_the_agent_s_own_virtual_environment_is_not_shown_by_its_variable(home: Path) -> None:
+    own = made(home / "own/bin")
+    assert (
+        toolchains.find("", source={"VIRTUAL_ENV": str(own.parent)}, leave_out=(own,), never=()).folders == ()
+    )
+
+
+def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None:
+    for name in (".cargo", ".rustup", ".nvm", "go", "other"):
+        made(home / name)
+    found = toolchains.find("", source={"HOME": str(home)}, never=())
+    assert {folder.name for folder in found.folders} == {".cargo", ".rustup", ".nvm", "go"}
+    assert found.variables["NVM_DIR"] == str(home / ".nvm")
+
+
+def test_a_version_manager_that_is_a_link_is_not_followed(home: Path) -> None:
+    (home / ".nvm").symlink_to(made(home / "elsewhere"))
+    assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == ()
+
+
+def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewhere(home: Path) -> None:
+    made(home / ".cargo/registry")
+    downloads = made(home / "go/pkg/mod/cache/download")
+    variables = toolchains.find("", source={"HOME": str(home)}, never=()).variables
+    assert variables["CARGO_HOME"] == str(home / ".cargo")
+    assert variables["GOPROXY"].startswith(f"file://{downloads},")
+    assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()

@@ -46,10 +46,12 @@ def build(
     `allowed` names further variables of `source` to let in; a name that looks like a secret's, or that would
     steer a program (`LD_PRELOAD`, `GIT_DIR`), is not let in even so.
     """
-    found = toolchains.find(source.get("PATH", ""), leave_out=_own_tools())
+    found = toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools())
     names = (*_FROM_HOST, *(name for name in allowed if may_pass(name)))
     variables = {name: source[name] for name in names if name in source}
     variables.setdefault("LANG", "C.UTF-8")
+    if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in found.folders:
+        variables["VIRTUAL_ENV"] = environment
     variables |= {
         **_ALWAYS,
         **found.variables,
