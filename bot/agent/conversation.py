@@ -187,7 +187,7 @@ class Conversation:
         self.turn += 1
         self._put(session.lent() or session.provider)
         self.spent.ask()
-        session.journal.write(RequestSent(self.turn, len(messages)))
+        session.journal.write(RequestSent(self.turn, len(messages), self._history.digest))
         session.hooks.request_sent(self.turn)
         return receive(
             self._answering, self._request(messages), session.cancel, session.journal, self.turn,

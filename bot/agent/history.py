@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import chain, count, islice
 from typing import overload
 
@@ -23,9 +24,16 @@ class History:
         self._ids: set[str] = set()
         # How many messages stand behind a summary that was not there when they were made.
         self.moved = 0
+        self._digest = sha256()
 
     def __len__(self) -> int:
         return len(self._messages)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all messages, one after the other: a request goes on from another where the hash of its first
+        messages is the other's."""
+        return self._digest.hexdigest()[:16]
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -35,7 +43,7 @@ class History:
     def add_user(self, text: str, images: Sequence[Image] = ()) -> Message:
         self._refuse_open("a user message")
         message = Message("user", (Text(text), *images))
-        self._messages.append(message)
+        self._append(message)
         return message
 
     def add_assistant(self, message: Message, turn: int) -> Message:
@@ -47,7 +55,7 @@ class History:
         if not message.parts:
             return message
         kept = self._with_unique_ids(message, turn)
-        self._messages.append(kept)
+        self._append(kept)
         self._open = kept.calls
         return kept
 
@@ -58,7 +66,7 @@ class History:
         if message.role == "tool":
             return self.add_results([part for part in message.parts if isinstance(part, ToolResult)])
         self._refuse_open("a user message")
-        self._messages.append(message)
+        self._append(message)
         return message
 
     def add_results(self, results: Sequence[ToolResult]) -> Message:
@@ -67,7 +75,7 @@ class History:
         if not wanted or wanted != given:
             raise HistoryError(f"the calls {wanted} were answered by {given}")
         message = Message("tool", tuple(results))
-        self._messages.append(message)
+        self._append(message)
         self._open = ()
         return message
 
@@ -80,13 +88,21 @@ class History:
         kept = self._messages[first_kept:]
         if not 1 < first_kept <= len(self._messages) or (kept and kept[0].role != "assistant"):
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
-        self._messages = [self._messages[0], Message("user", (Text(text),)), *kept]
+        messages = [self._messages[0], Message("user", (Text(text),)), *kept]
+        # New ones: views of earlier requests look at the list as it was.
+        self._messages, self._digest = [], sha256()
+        for message in messages:
+            self._append(message)
         self.moved = len(self._messages)
 
     def view(self) -> Sequence[Message]:
         """The messages of one request. Costs nothing, and does not change when the history grows."""
         self._refuse_open("a request")
         return _View(self._messages, len(self._messages))
+
+    def _append(self, message: Message) -> None:
+        self._messages.append(message)
+        self._digest.update(repr(message).encode("utf-8", "replace"))
 
     def _refuse_open(self, what: str) -> None:
         if self._open:

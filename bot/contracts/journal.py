@@ -60,10 +60,12 @@ class Recalled(NamedTuple):
 
 
 class RequestSent(NamedTuple):
-    """A request to the model; `messages` is how many the history held."""
+    """A request to the model; `messages` is how many the history held, `digest` a hash of them: of the first so many of
+    a later request it is the same, unless the conversation was made shorter in between."""
 
     turn: int
     messages: int
+    digest: str = ""
 
 
 class CallOpened(NamedTuple):

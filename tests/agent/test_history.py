@@ -58,6 +58,33 @@ def test_a_view_does_not_change_when_the_history_grows() -> None:
     assert [message.text for message in history.view()[-2:]] == ["two", "three"]
 
 
+def test_the_digest_of_a_request_is_that_of_its_messages_and_goes_on_in_the_next() -> None:
+    one, two = History(), History()
+    for history in (one, two):
+        history.add_user("do it")
+        history.add_assistant(Message("assistant", (Text("Done."),)), 1)
+    assert one.digest == two.digest
+    before = one.digest
+    one.add_user("go on")
+    two.add_user("go on!")
+    assert len({before, one.digest, two.digest}) == 3
+    again = History()
+    for message in one.view()[:2]:
+        again.add(message)
+    assert again.digest == before
+
+
+def test_the_digest_begins_anew_where_the_history_became_shorter() -> None:
+    history, afresh = History(), History()
+    for text in ("a", "b", "c"):
+        history.add_user(text)
+        history.add_assistant(Message("assistant", (Text(text.upper()),)), 1)
+    history.shorten("sum", 5)
+    for message in history.view():
+        afresh.add(message)
+    assert history.digest == afresh.digest
+
+
 def test_a_message_without_parts_is_not_kept() -> None:
     history = History()
     history.add_user("go")

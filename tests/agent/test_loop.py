@@ -14,13 +14,14 @@ import pytest
 
 from bot.agent.finish import Stop
 from bot.agent.guards import REPEAT_NOTICE
+from bot.agent.history import History
 from bot.agent.journal import Busy, Journal
 from bot.agent.loop import Hooks, Session, TurnInfo, run
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.events import Complete, Failed
-from bot.contracts.journal import Note, Response, ResponseFailed, Result, SessionEnded, UserText
+from bot.contracts.journal import Note, RequestSent, Response, ResponseFailed, Result, SessionEnded, UserText
 from bot.contracts.limits import Limits
 from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.outcome import StopReason
@@ -67,6 +68,18 @@ def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path) -> None:
     for earlier, later in itertools.pairwise(requests):
         assert all(old is new for old, new in zip(earlier, later, strict=False))
         assert len(earlier) < len(later)
+
+
+def test_the_journal_tells_by_a_digest_that_a_request_goes_on_from_the_one_before(tmp_path: Path) -> None:
+    bench = Bench([says(call("echo", '{"text": "a"}')), says("Done.")], tmp_path)
+    bench.run()
+    sent = list(bench.journal().records(RequestSent))
+    for line, messages in zip(sent, bench.provider.requests, strict=True):
+        history = History()
+        for message in messages[: line.messages]:
+            history.add(message)
+        assert line.digest == history.digest
+    assert len({line.digest for line in sent}) == 2
 
 
 def test_thinking_blocks_stay_in_the_history_as_they_came(tmp_path: Path) -> None:
