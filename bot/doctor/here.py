@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from bot.checkout.leftovers import FIX, left_behind
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.wall import Canary, Wall
 from bot.doctor.finding import Finding, State
@@ -41,6 +42,7 @@ def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
         *_checks(root, policy),
         workflow(root),
         *maintenance(root),
+        *leftovers(root, environment),
     ]
 
 
@@ -115,6 +117,12 @@ def maintenance(root: Path) -> list[Finding]:
             return [Finding("maintenance", State.OK, f"{file.relative_to(root)} runs tasks.")]
     said = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
     return [Finding("maintenance", State.WARNING, said, "slash-agent init --tasks writes one")]
+
+
+def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
+    """Credentials that earlier steps of a job left in files; nothing where there are none."""
+    said = left_behind(root, environment)
+    return [Finding("credentials", State.WARNING, " ".join(said), FIX)] if said else []
 
 
 def checks_here(root: Path) -> tuple[Check, ...]:

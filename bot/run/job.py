@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.agent.journal import Journal
 from bot.checkout.clone import prepare
+from bot.checkout.leftovers import FIX, left_behind
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Verb
@@ -56,6 +57,7 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     provider = Background(job.connect, "connect")
     detector = Detector(Redactor(known_secrets(job.environment)))
     Background(detector.prepare, "detector")
+    job = _with_leftovers(job)
     sandboxes = candidates(job.sandbox)
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")
     checkout = prepare(job.source, job.folder.root)
@@ -81,6 +83,17 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
 def _refuse_in_vain(request: Request) -> None:
     if request.verb is Verb.APPROVE and request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
+
+
+def _with_leftovers(job: Job) -> Job:
+    """On a runner, what earlier steps left behind is told of: the sandbox does not see it, later steps do."""
+    temporary = job.environment.get("RUNNER_TEMP")
+    found = left_behind(job.origin, job.environment) if temporary else ()
+    if not found:
+        return job
+    return replace(
+        job, notes=(*job.notes, *(f"{sentence} The agent does not see it; {FIX}." for sentence in found))
+    )
 
 
 def _with_threads(job: Job, task: Task) -> Job:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.doctor.finding import Finding, State
-from bot.doctor.here import look_here, maintenance, models, sandbox, workflow
+from bot.doctor.here import leftovers, look_here, maintenance, models, sandbox, workflow
 from tests.support.model_script import Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
@@ -154,3 +154,11 @@ def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str) -> None
     (workflows / "night.yml").write_text(f"jobs:\n  night:\n{runs}")
     [found] = maintenance(tmp_path)
     assert (found.state, found.said) == (State.OK, ".github/workflows/night.yml runs tasks.")
+
+
+def test_credentials_that_were_left_behind_are_named(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("[http]\n\textraheader = AUTHORIZATION: basic Y2FuYXJ5\n")
+    (found,) = leftovers(tmp_path, {})
+    assert (found.name, found.state) == ("credentials", State.WARNING)
+    assert "persist-credentials: false" in found.fix and "Y2FuYXJ5" not in found.said

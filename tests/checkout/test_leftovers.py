@@ -1,0 +1,72 @@
+"""What earlier steps of a job left lying about is found, and never repeated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.leftovers import left_behind
+from tests.support.source_repository import Repository
+
+_CANARY = "QUJDREVGY2FuYXJ5"
+
+
+def repository(folder: Path, settings: str) -> Path:
+    made = Repository(folder)
+    made.commit("One", **{"a.txt": "a\n"})
+    with (made.path / ".git" / "config").open("a") as config:
+        config.write(settings)
+    return made.path
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n', "`actions/checkout` left"),
+        (f'[HTTP "https://github.com/"]\n  extraHeader=Authorization: Bearer {_CANARY}\n', "`actions/checkout` left"),
+        (
+            '[includeIf "gitdir:/work/app/.git"]\n\tpath = /tmp/git-credentials-1234.config\n',
+            "in the runner's temporary folder",
+        ),
+        (f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n', "a password in an address"),
+        (f'[url "https://x:{_CANARY}@github.com/"]\n\tinsteadOf = https://github.com/\n', "a password in an address"),
+        ("[credential]\n\thelper = store --file /tmp/x\n", "stored passwords"),
+    ],
+)  # fmt: skip
+def test_a_credential_in_the_settings_is_told_of(tmp_path: Path, settings: str, said: str) -> None:
+    root = repository(tmp_path / "app", settings)
+    (found,) = left_behind(root, {})
+    assert said in found
+    assert found.startswith(str(root / ".git" / "config"))
+    assert _CANARY not in found
+
+
+def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path) -> None:
+    temporary = tmp_path / "temp"
+    temporary.mkdir()
+    (temporary / "git-credentials-5678.config").write_text(
+        f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n'
+    )
+    (found,) = left_behind(None, {"RUNNER_TEMP": str(temporary)})
+    assert "git-credentials-5678.config holds a token" in found
+    assert _CANARY not in found
+
+
+def test_ordinary_settings_hold_nothing(tmp_path: Path) -> None:
+    remote = '[remote "o"]\n\turl = https://github.com/a/b\n'
+    plain = f"[http]\n\textraheader = X-Trace: on\n{remote}[credential]\n\thelper =\n"
+    assert left_behind(repository(tmp_path / "app", plain), {"RUNNER_TEMP": str(tmp_path / "none")}) == ()
+    assert left_behind(tmp_path / "nowhere", {}) == ()
+    assert left_behind(None, {}) == ()
+
+
+def test_a_hostile_config_is_not_followed_and_not_waited_for(tmp_path: Path) -> None:
+    root = tmp_path / "app"
+    (root / ".git").mkdir(parents=True)
+    os.mkfifo(root / ".git" / "config")
+    secret = tmp_path / "secret"
+    secret.write_text(f"extraheader = AUTHORIZATION: basic {_CANARY}\n")
+    (root / ".git" / "config.worktree").symlink_to(secret)
+    assert left_behind(root, {}) == ()
