@@ -94,7 +94,7 @@ class Toolbox:
         try:
             permission = self._permit(spec.name, values)
             if not permission.allow:
-                return _error(call, _denial(permission))._replace(denied=True, permission=permission)
+                return _error(call, denial(permission))._replace(denied=True, permission=permission)
             ran = True
             outcome = self._handlers[spec.name](values, cancel)
         except AgentError as error:
@@ -151,6 +151,8 @@ def _noted(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
     return replace(outcome, metadata={**outcome.metadata, "repairs": list(repairs)})
 
 
-def _denial(permission: Permission) -> str:
-    rule = f" by the rule {permission.rule}" if permission.rule else ""
-    return f"Permission denied{rule}: {permission.reason or 'no reason given'}"
+def denial(permission: Permission) -> str:
+    """What the model is told. The rule is named once, also where the reason begins with it."""
+    reason = permission.reason or "no reason given"
+    rule = f" by the rule {permission.rule}" if permission.rule and not reason.startswith(permission.rule) else ""
+    return f"Permission denied{rule}: {reason}"

@@ -1,73 +1,172 @@
-"""Check a policy file, or say which rule decides one tool call and why."""
+"""Check a policy file, print its JSON Schema, or say which rule decides one tool call and why."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.request import Tier
+from bot.contracts.request import Tier, Verb
 from bot.contracts.wording import count_of
-from bot.policy.decide import decide
+from bot.policy.errors import PolicyError, Problem
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
+         slash-agent policy explain --tier maintainer --command 'git push'
+         slash-agent policy explain --tier contributor --verb plan --path docs/api.md
          slash-agent policy explain --tier maintainer bash '{"command": "git push"}'"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="check|explain")
-    check = actions.add_parser("check", help="validate a policy file")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|explain|schema")
+    check = actions.add_parser("check", help="validate a policy file; warn of what its rules give away")
     check.add_argument(
         "file", type=Path, nargs="?", default=Path(POLICY_FILE), help=f"default: {POLICY_FILE}"
     )
+    check.add_argument("--json", action="store_true", help="print problems and warnings as JSON")
     explain = actions.add_parser("explain", help="decide one tool call and say why")
     explain.add_argument(
         "--file", type=Path, default=Path(POLICY_FILE), metavar="FILE", help=f"default: {POLICY_FILE}"
     )
     explain.add_argument("--tier", choices=[tier.value for tier in Tier], required=True, help="who is asking")
-    explain.add_argument("tool", metavar="TOOL", help="view, ls, glob, grep, edit, write, patch or bash")
-    explain.add_argument("arguments", metavar="JSON", help="the call's arguments, as a model would send them")
+    explain.add_argument(
+        "--verb", choices=[verb.value for verb in Verb], help="what is asked for; any that writes if not said"
+    )
+    what = explain.add_mutually_exclusive_group()
+    what.add_argument("--command", metavar="LINE", help="in place of TOOL and JSON: a line for the shell")
+    what.add_argument("--path", help="in place of JSON: the path of a call of TOOL, edit if not said")
+    explain.add_argument(
+        "tool", metavar="TOOL", nargs="?", help="view, ls, glob, grep, edit, write, patch or bash"
+    )
+    explain.add_argument(
+        "arguments", metavar="JSON", nargs="?", help="the call's arguments, as a model sends them"
+    )
     explain.add_argument("--json", action="store_true", help="print the decision as JSON")
+    actions.add_parser("schema", help="print the file's JSON Schema, for editors and other programs")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    policy = _read(arguments.file)
-    if arguments.action == "check":
-        print(_found(arguments.file, policy))
+    if arguments.action == "schema":
+        from bot.policy.published import as_text
+
+        sys.stdout.write(as_text())
         return ExitCode.DONE
-    decision = decide(policy, Tier(arguments.tier), arguments.tool, _object(arguments.arguments))
-    if arguments.json:
-        fields = {**asdict(decision), "decision": str(decision.effect)}
-        fields.pop("effect")
-        print(json.dumps(fields))
-    else:
-        print(f"{decision.effect}: {decision.reason or 'no rule matches, and then the call is allowed'}")
-        for label, text in (("rule", decision.rule), ("nearest", decision.nearest)):
-            if text:
-                print(f"{label}: {text}")
+    if arguments.action == "check":
+        return _check(arguments.file, as_json=arguments.json)
+    return _explain(arguments)
+
+
+def _check(file: Path, *, as_json: bool) -> ExitCode:
+    text = _read(file)
+    if text is None:
+        print(
+            json.dumps(_report(file, (), ()))
+            if as_json
+            else f"There is no {file} here, so the built-in policy holds."
+        )
+        return ExitCode.DONE
+    from bot.policy.file import check_policy
+
+    try:
+        policy, warnings = check_policy(text, str(file))
+    except PolicyError as error:
+        if not as_json:
+            raise
+        print(json.dumps(_report(file, error.problems, ())))
+        return ExitCode.USAGE
+    if as_json:
+        print(json.dumps(_report(file, (), warnings)))
+        return ExitCode.DONE
+    for one in warnings:
+        print(f"{file}:{one.line}:{one.column}: warning: {one.message}")
+    found = count_of(warnings, "warning") if warnings else "no problems"
+    print(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, {found}")
     return ExitCode.DONE
 
 
-def _found(file: Path, policy: Policy) -> str:
-    if not policy.source:
-        return f"There is no {file} here, so the built-in policy holds."
-    return f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, no problems"
+def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "valid": not problems,
+        "problems": [_placed(one) for one in problems],
+        "warnings": [_placed(one) for one in warnings],
+    }
 
 
-def _read(file: Path) -> Policy:
+def _placed(one: Problem) -> dict[str, object]:
+    return {"line": one.line, "column": one.column, "message": one.message}
+
+
+def _explain(arguments: argparse.Namespace) -> ExitCode:
+    tool, call = _call(arguments)
+    verb = Verb(arguments.verb) if arguments.verb else None
+    from bot.run.explained import explained
+
+    said = explained(_policy(arguments.file), Tier(arguments.tier), tool, call, verb)
+    decision = said.decision
+    if arguments.json:
+        fields = {
+            "decision": str(decision.effect),
+            "rule": decision.rule,
+            "reason": decision.reason,
+            "nearest": decision.nearest,
+            "told": said.told,
+            "grammar": said.grammar,
+            "withheld": [{"path": path, "reason": why} for path, why in said.withheld],
+        }
+        print(json.dumps(fields))
+        return ExitCode.DONE
+    print(f"{decision.effect}: {decision.reason or _without_reason(decision.rule)}")
+    withheld = "; ".join(f"{path} is withheld: {why}" for path, why in said.withheld)
+    for label, text in (
+        ("rule", decision.rule),
+        ("nearest allowed", decision.nearest),
+        ("grammar", said.grammar),
+        ("the model is told", said.told),
+        ("at the gate", withheld),
+    ):
+        if text:
+            print(f"{label}: {text}")
+    return ExitCode.DONE
+
+
+def _without_reason(rule: str) -> str:
+    return "the rule gives no reason" if rule else "no rule matches, and then the call is allowed"
+
+
+def _call(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
+    if arguments.command is not None:
+        if arguments.tool:
+            raise UsageError("--command takes the place of TOOL and JSON: leave them out.")
+        return "bash", {"command": arguments.command}
+    if arguments.path is not None:
+        if arguments.arguments:
+            raise UsageError("--path takes the place of JSON: leave it out.")
+        return arguments.tool or "edit", {"path": arguments.path}
+    if not arguments.tool or arguments.arguments is None:
+        raise UsageError("Say what to explain: --command LINE, --path PATH, or TOOL and JSON.")
+    return arguments.tool, _object(arguments.arguments)
+
+
+def _policy(file: Path) -> Policy:
+    text = _read(file)
+    return load_policy(None) if text is None else load_policy(text, str(file))
+
+
+def _read(file: Path) -> str | None:
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         if file == Path(POLICY_FILE):
-            return load_policy(None)
+            return None
         raise UsageError(f"There is no file {file}.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}.") from error
-    return load_policy(text, str(file))
 
 
 def _object(text: str) -> dict[str, object]:

@@ -15,6 +15,7 @@ import yaml
 from bot.contracts.request import Tier
 from bot.policy import agent, attachments, diff, github, models, nodes, steps, tiers
 from bot.policy.defaults import default_policy
+from bot.policy.errors import Problem
 from bot.policy.kinds import Kind, choice, literal, truth, whole
 from bot.policy.nodes import Problems
 from bot.policy.rules import RULES
@@ -23,7 +24,16 @@ from bot.policy.steps import read_bring, read_checks
 from bot.policy.table import Key, Table
 from bot.policy.tiers import read_budget
 
-__all__ = ["KEYS", "ROOT", "VERSION", "read_bring", "read_budget", "read_checks", "read_policy"]
+__all__ = [
+    "KEYS",
+    "ROOT",
+    "VERSION",
+    "check_policy",
+    "read_bring",
+    "read_budget",
+    "read_checks",
+    "read_policy",
+]
 
 VERSION = "1"
 
@@ -74,6 +84,11 @@ KEYS = tuple(ROOT)
 
 def read_policy(text: str, source: str) -> Policy:
     """The policy in `text`, the defaults where it says nothing. Raises `PolicyError` with all problems."""
+    return check_policy(text, source)[0]
+
+
+def check_policy(text: str, source: str) -> tuple[Policy, tuple[Problem, ...]]:
+    """The same, with warnings: what its rules allow that may not be meant."""
     problems = Problems(source)
     root = nodes.compose(text, problems)
     policy = replace(default_policy(), source=source)
@@ -84,4 +99,4 @@ def read_policy(text: str, source: str) -> Policy:
         listed = {one: of_tier if verbs is None else verbs for one, verbs in found.get(_BOTS, {}).items()}
         policy = replace(policy, bots=MappingProxyType(listed))
     problems.raise_any()
-    return policy
+    return policy, problems.warnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, TypeVar
 
 from bot.policy.globs import normalise
@@ -13,6 +14,7 @@ from bot.policy.rule import PATCH_TOOL, SHELL_TOOL, WRITING_TOOLS, CommandRule, 
 from bot.policy.schema import Effect
 from bot.policy.shell import ShellCommand, parse_shell
 
+_MOST_SPELLINGS = 50
 _SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
 
 AnyRule = TypeVar("AnyRule", bound=Rule)
@@ -92,16 +94,23 @@ def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: st
 def _nearest_command(
     rule: CommandRule | OpaqueRule, rules: Iterable[CommandRule | OpaqueRule], shell: ShellCommand
 ) -> str:
-    """The allowed pattern, or the exception of the rule, that looks most like what was tried."""
+    """Of the rule's exceptions and of what is allowed, what looks most like what was tried, and is not refused."""
     if rule.effect is Effect.ALLOW:
         return ""
     if isinstance(rule, OpaqueRule):
         return _SIMPLE_FORM
+    commands = [one for one in rules if isinstance(one, CommandRule)]
     welcome = [*rule.exceptions]
-    for one in rules:
-        if isinstance(one, CommandRule) and one.effect is Effect.ALLOW:
+    for one in commands:
+        if one.effect is Effect.ALLOW:
             welcome += one.patterns
-    spelled = [" ".join(min(token) for token in pattern) for pattern in welcome]
+    refusing = [one for one in commands if one.effect is not Effect.ALLOW]
+    spelled = [
+        " ".join(words)
+        for pattern in welcome
+        for words in islice(product(*map(sorted, pattern)), _MOST_SPELLINGS)
+        if not any(covers_shell(one, ShellCommand(None, (words,))) for one in refusing)
+    ]
     tried = " ".join(shell.seen[0]) if shell.seen else ""
     found = difflib.get_close_matches(tried, spelled, n=1, cutoff=0.0)
     return f"`{found[0]}`" if found else ""

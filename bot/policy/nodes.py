@@ -37,6 +37,15 @@ class Problems:
     def __init__(self, source: str) -> None:
         self._source = source
         self._found: list[Problem] = []
+        self._warnings: list[Problem] = []
+
+    def warn(self, node: yaml.Node, message: str) -> None:
+        """What is allowed, and may not be meant."""
+        self._warnings.append(Problem(*_place(node), message))
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(sorted(self._warnings))
 
     def add(self, node: yaml.Node, message: str) -> None:
         self._found.append(Problem(*_place(node), message))

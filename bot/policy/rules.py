@@ -119,6 +119,7 @@ def read_rules(node: yaml.Node, problems: Problems) -> tuple[Rule, ...]:
         if rule is not None:
             read.append((rule, item))
     _find_idle(read, problems)
+    _warn_of_giveaways(read, problems)
     return tuple(rule for rule, _ in read)
 
 
@@ -256,6 +257,20 @@ def _find_idle(read: list[tuple[Rule, yaml.Node]], problems: Problems) -> None:
             ):
                 problems.add(node, f"this rule can never decide: {other.name} is stricter for all of it")
                 break
+
+
+def _warn_of_giveaways(read: list[tuple[Rule, yaml.Node]], problems: Problems) -> None:
+    for rule, node in read:
+        if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
+            continue
+        from bot.policy.giveaways import gives_away
+
+        ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other, _ in read)
+        commands = dict(nodes.pairs(node, problems))
+        listed = next(value for key, value in commands.items() if key.value == "commands")
+        for item, pattern in zip(listed.value, rule.patterns, strict=False):
+            if said := gives_away(pattern, opaque_is_ruled=ruled):
+                problems.warn(item, said)
 
 
 def _says_the_same(rule: Rule, other: Rule) -> bool:

@@ -111,6 +111,13 @@ _GIT_LONG_OPTIONS = (
     "--config-env", "--exec-path", "--exec", "--ext-diff", "--textconv", "--upload-pack", "--receive-pack",
     "--open-files-in-pager", "--upload-archive", "--git-dir", "--work-tree", "--namespace", "--paginate",
 )  # fmt: skip
+_GIT_BY_VERB = {
+    **dict.fromkeys(("diff", "log", "show", "blame"), ("--ext-diff", "--textconv")),
+    **dict.fromkeys(("fetch", "pull", "clone", "ls-remote"), ("--upload-pack",)),
+    "push": ("--receive-pack",),
+    "archive": ("--exec",),
+    "grep": ("--open-files-in-pager",),
+}
 _GIT_RUNNING = frozenset(
     {"bisect", "filter-branch", "rebase", "submodule", "difftool", "mergetool", "config"}
 )
@@ -135,13 +142,15 @@ def runs_another(words: Sequence[str]) -> bool:
     return name == "git" and _git_runs_another(arguments)
 
 
-def running_parts(name: str) -> tuple[str, ...]:
-    """The options and subcommands by which a program that is not opaque itself runs others, the plainest first."""
+def running_parts(words: Sequence[str]) -> tuple[str, ...]:
+    """The options and subcommands by which what begins with `words`, and is not opaque itself, runs others."""
+    name = words[0]
+    if name == "git":
+        return _GIT_BY_VERB.get(words[1], ()) if len(words) > 1 else ("-c", *sorted(_GIT_RUNNING))
     if name == "find":
         return _FIND_ACTIONS
-    if name == "git":
-        return ("-c", *sorted(_GIT_RUNNING), *_GIT_LONG_OPTIONS)
-    return (*_OPTIONS.get(name, ()), *sorted(_SUBCOMMANDS.get(name, ())))
+    subcommands = () if len(words) > 1 else tuple(sorted(_SUBCOMMANDS.get(name, ())))
+    return (*_OPTIONS.get(name, ()), *subcommands)
 
 
 def _is_option(argument: str, options: Sequence[str]) -> bool:

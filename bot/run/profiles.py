@@ -92,6 +92,11 @@ MODEL_VERBS = frozenset(_PROFILES)
 """The verbs that start a model; `stop`, `status` and `help` never do."""
 
 
+def profile_of_verb(verb: Verb) -> Profile:
+    """What runs of `verb`, one of `MODEL_VERBS`, have in common."""
+    return _PROFILES[verb]
+
+
 def profile_of(request: Request, last: Verb | None = None, *, writes: bool = False) -> Profile:
     """The profile of a run for `request`, whose verb is one of `MODEL_VERBS`. With `writes` it may propose some: a task
     that may is about threads, and changes no file.

@@ -134,6 +134,12 @@ def test_the_nearest_allowed_command_is_named() -> None:
     assert _command("git push").nearest == "`git status`"
 
 
+def test_what_is_named_as_the_nearest_is_not_refused_itself() -> None:
+    allowed = "  - {effect: allow, commands: [[git, [fetch, status]]]}\n"
+    text = f"rules:\n{allowed}  - {{effect: deny, commands: [[git, fetch]]}}\n"
+    assert _command("git fetch", text).nearest == "`git status`"
+
+
 def test_an_allowed_line_names_its_rule() -> None:
     assert _command("pytest -q && git status").rule == "rules[5] (.github/agent.yml:18)"
 

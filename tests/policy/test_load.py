@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 
@@ -310,6 +311,24 @@ def test_a_mistake_is_named_with_its_place(text: str) -> None:
 def test_all_mistakes_are_named_at_once_in_their_order() -> None:
     found = _problems("bring: [/a]\nchekcs: []\nhistory: x\n")
     assert [line.split(":")[1] for line in found] == ["1", "2", "3"]
+
+
+def test_many_mistakes_of_every_kind_are_named_at_once_each_where_it_stands() -> None:
+    """All that are not about the YAML itself: that one is the only mistake of a file that cannot be read."""
+    many = {
+        text: said.partition(": ")[2]
+        for text, said in PROBLEMS.items()
+        if re.match(r"\w+: ", text) and "\n" not in text and "not YAML" not in said and "itself" not in said
+    }
+    # A key may stand in a file once, so each mistake is in a file with all those about other keys.
+    for turn in range(12):
+        by_key: dict[str, str] = {}
+        for text in list(many)[turn * 7 :] + list(many)[: turn * 7]:
+            by_key.setdefault(text.partition(":")[0], text)
+        found = _problems("\n".join(by_key.values()))
+        places = [f".github/agent.yml:{number}:" for number in range(1, len(by_key) + 1)]
+        assert [any(line.startswith(place) for line in found) for place in places] == [True] * len(by_key)
+        assert {line.split(": ", 1)[1] for line in found} == {many[text] for text in by_key.values()}
 
 
 def test_the_files_own_name_is_in_the_message() -> None:
