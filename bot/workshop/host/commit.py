@@ -99,12 +99,15 @@ def _propose(context: Context, change: Change) -> _Proposal:
 
 
 def _within_limit(proposals: Sequence[_Proposal]) -> list[_Proposal]:
-    """The diffs of one call travel in one frame: what is too much of them is cut."""
-    room, kept = SHOWN, []
-    for proposal in proposals:
-        diff = proposal.diff.cut(room)
+    """The diffs of one call travel in one frame: what is too much of them is cut. First those of files that go, from
+    which nothing is worked out, then the longest, so that most files' versions can be had from the journal."""
+    room, kept = SHOWN, list(proposals)
+    sizes = [(proposal.data is None, len(proposal.diff.text), at) for at, proposal in enumerate(proposals)]
+    for _, _, at in sorted(sizes):
+        diff = proposals[at].diff.cut(room)
         room = max(0, room - len(diff.text))
-        kept.append(proposal if diff is proposal.diff else replace(proposal, diff=diff))
+        if diff is not proposals[at].diff:
+            kept[at] = replace(proposals[at], diff=diff)
     return kept
 
 

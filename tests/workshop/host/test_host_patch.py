@@ -158,6 +158,24 @@ def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
     }  # fmt: skip
 
 
+def test_of_too_long_diffs_those_are_cut_that_nothing_is_worked_out_from(bench: Bench) -> None:
+    """A version of a file is its diff over the one before; of a file that goes there is none to be had."""
+    fill(bench, {"a.txt": "x" * 2_000_000 + "\n", "b.txt": "one\n", "c.txt": "y" * 2_000_000 + "\n"})
+    outcome = bench.call(
+        "patch",
+        patch=wrapped(
+            "*** Delete File: a.txt", "*** Update File: c.txt", "@@", "+end",
+            "*** Update File: b.txt", "@@", "-one", "+1",
+        ),
+    )  # fmt: skip
+    diffs = {file["path"]: file["diff"] for file in outcome.metadata["files"]}
+    assert diffs["b.txt"] == "--- a/b.txt\n+++ b/b.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n"
+    assert "more characters]" in diffs["c.txt"]
+    assert "more characters]" in diffs["a.txt"]
+    assert sum(map(len, diffs.values())) < 1_100_000
+    assert [file["path"] for file in outcome.metadata["files"]] == ["a.txt", "c.txt", "b.txt"]
+
+
 def test_an_indentation_that_was_adjusted_is_told(bench: Bench) -> None:
     fill(bench, {"a.py": "class A:\n    def f(self):\n        return 1\n"})
     said = apply(bench, "*** Update File: a.py", "@@", " def f(self):", "-    return 1", "+    return 2")
