@@ -18,6 +18,7 @@ from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT, Job, Runner
 from tests.support.stage import Stage
+from tests.support.warm import warm_venv
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -26,7 +27,19 @@ README = ROOT / "README.md"
 
 
 @pytest.fixture
-def runner(stage: Stage, installed: Path) -> Callable[[ModelServer], Runner]:
+def runner(stage: Stage) -> Callable[[ModelServer], Runner]:
+    """Where the program is loaded already: what is installed is started in the tests with act."""
+
+    def make(server: ModelServer) -> Runner:
+        return Runner(stage, warm_venv(), {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url})
+
+    return make
+
+
+@pytest.fixture
+def cold_runner(stage: Stage, installed: Path) -> Callable[[ModelServer], Runner]:
+    """With the installed program, for what looks for its process."""
+
     def make(server: ModelServer) -> Runner:
         return Runner(stage, installed, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url})
 
@@ -44,9 +57,9 @@ def logs(jobs: Mapping[str, Job]) -> list[str]:
     return [job.log for job in jobs.values()]
 
 
-def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, runner: Make) -> None:
+def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_runner: Make) -> None:
     with ModelServer(mending()) as server:
-        jobs = runner(server).workflow(stage.sample.event)
+        jobs = cold_runner(server).workflow(stage.sample.event)
         assert server.requests[0].headers["x-api-key"] == KEY
     done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
     assert results(jobs) == done, logs(jobs)
@@ -199,7 +212,7 @@ def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, ru
     assert stage.pulls() == []
 
 
-def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, runner: Make) -> None:
+def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, cold_runner: Make) -> None:
     steps: list[Step] = [VIEW, Turn(EDITS)]
 
     def script(asked: Asked) -> Step:
@@ -209,7 +222,7 @@ def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, runner: Ma
         return Say("Nobody reads this.")
 
     with ModelServer(script) as server:
-        jobs = runner(server).workflow(stage.sample.event)
+        jobs = cold_runner(server).workflow(stage.sample.event)
     assert jobs["run"].result == "failure"
     assert jobs["publish"].result == "success", jobs["run"].log + jobs["publish"].log
     [pull] = stage.pulls()
@@ -289,9 +302,9 @@ def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make) -> No
     assert jobs["publish"].result == "success"
 
 
-def test_the_workflow_leaves_no_process(stage: Stage, runner: Make) -> None:
+def test_the_workflow_leaves_no_process(stage: Stage, cold_runner: Make) -> None:
     with ModelServer([shell("sleep 300 & disown; setsid sleep 300 &"), *mending()]) as server:
-        runner(server).workflow(stage.sample.event)
+        cold_runner(server).workflow(stage.sample.event)
     assert stage.left_over() == []
 
 

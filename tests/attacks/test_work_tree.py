@@ -14,6 +14,12 @@ from tests.support.repositories import git
 
 pytestmark = pytest.mark.bubblewrap
 
+
+@pytest.fixture
+def attack(warm_attack: Attack) -> Attack:
+    return warm_attack
+
+
 OK = "; echo fine > fine.txt"
 
 REFUSED = {

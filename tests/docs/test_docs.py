@@ -17,6 +17,7 @@ from bot.forge.bundled import set_up
 from bot.forge.forge import Forge
 from bot.policy.load import load_policy
 from tests.run.conftest import command
+from tests.support import warm
 from tests.support.fix_script import mending, shell
 from tests.support.model_script import Asked, Step
 from tests.support.model_server import ModelServer
@@ -81,15 +82,8 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
         }
         for line in lines:
             if "salvage" in line:
-                _die_half_way(repo, environment)
-            done = subprocess.run(
-                command(*shlex.split(line)[1:]),
-                cwd=repo,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+                _die_half_way(repo, environment, model)
+            done = warm.run(command(*shlex.split(line)[1:]), environment, repo)
             assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
@@ -124,20 +118,19 @@ def _mend_each_time(asked: Asked) -> Step:
     return steps[done]
 
 
-def _die_half_way(repo: Path, environment: dict[str, str]) -> None:
+def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -> None:
     """A run that is killed while its command runs."""
     process = subprocess.Popen(
         command("fix", "--repo", ".", "sleep here"),
         cwd=repo,
         env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
+        stderr=subprocess.DEVNULL,
     )
-    assert process.stderr is not None
-    process.stderr.readline()
-    time.sleep(1)
+    while sum(b"sleep here" in request.body for request in model.requests) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
     process.kill()
-    process.communicate()
+    process.wait()
 
 
 def test_every_key_of_the_policy_is_on_its_page() -> None:

@@ -15,6 +15,7 @@ from bot.doctor.propose import KEYS, policy_text, propose, workflow_text
 from bot.evidence.detect import Check
 from bot.policy.load import load_policy
 from bot.tasks.file import read_task
+from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT
 from tests.support.stage import Ran, command
@@ -24,14 +25,7 @@ BIN = Path(sys.executable).parent
 
 
 def init(repo: Path, *args: str, stdin: str = "") -> Ran:
-    done = subprocess.run(
-        command("init", "--repo", repo, *args),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = warm.run(command("init", "--repo", repo, *args), input=stdin)
     return Ran(done.returncode, done.stdout, done.stderr)
 
 

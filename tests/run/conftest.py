@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.forge import Forge
+from tests.support import warm
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
 from tests.support.stage import Ran, Stage, command, open_stage
@@ -20,9 +20,10 @@ __all__ = ["Cli", "Ran", "command"]
 
 @dataclass(frozen=True)
 class Cli:
-    """`slash-agent` with an environment of its own. `home` holds what it leaves behind."""
+    """`slash-agent` with an environment of its own. `home` holds what it leaves behind; `cold` as a stage's."""
 
     home: Path
+    cold: bool = False
 
     def environment(self, **more: str) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **more}
@@ -32,14 +33,8 @@ class Cli:
     ) -> Ran:
         """`inside` is put before the command: another machine to run it on."""
         served = model.environment() if model else {}
-        done = subprocess.run(
-            [*inside, *command(*args)],
-            env=self.environment(**{**served, **environment}),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        start = warm.run_cold if self.cold else warm.run
+        done = start([*inside, *command(*args)], self.environment(**{**served, **environment}))
         return Ran(done.returncode, done.stdout, done.stderr)
 
 

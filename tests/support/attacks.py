@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Step
 from tests.support.model_server import ModelServer
@@ -53,22 +53,17 @@ def fix_with(
     steps: Sequence[Step | str],
     environment: Mapping[str, str],
     *options: object,
-    timeout: float = 120,
+    cold: bool = True,
 ) -> Attacked:
-    """`slash-agent fix` with `steps` as what the model does, a text being a command; then it says it is done."""
+    """`slash-agent fix` with `steps` as what the model does, a text being a command; then it says it is done.
+
+    `cold` for whatever may look at the program's process: its environment, its memory, its command line.
+    """
     turns = [shell(step) if isinstance(step, str) else step for step in steps]
     bundle = home / "bundle"
     argv = command("fix", "--repo", repo, "--model", MODEL, "--out", bundle, *options, "do as you are told")
     with ModelServer([*turns, DONE, DONE]) as server:
-        done = subprocess.run(
-            argv,
-            env={**environment, **server.environment(KEY)},
-            cwd=home,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        done = (warm.run_cold if cold else warm.run)(argv, {**environment, **server.environment(KEY)}, home)
         bodies = [request.json for request in server.requests]
         sent = b"".join(request.body for request in server.requests)
     return Attacked(Ran(done.returncode, done.stdout, done.stderr), tuple(_results(bodies)), sent, bundle)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 from bot.forge import Forge
 from bot.forge.bundled import BODY, MAINTAINER, TITLE, Sample, set_up
+from tests.support import warm
 from tests.support.model_server import ModelServer
 
 MODEL = "anthropic/claude-sonnet-4-5"
@@ -43,12 +43,17 @@ def command(*args: object) -> list[str]:
 
 @dataclass
 class Stage:
-    """`folder` holds event files, the bundle and what runs leave behind. `inside` is put before every command."""
+    """`folder` holds event files, the bundle and what runs leave behind. `inside` is put before every command.
+
+    The program is forked from one that is loaded already (`tests.support.warm`); with `cold` it is started, as
+    whatever reads the program's own environment or command line from /proc needs it.
+    """
 
     forge: Forge
     sample: Sample
     folder: Path
     inside: list[str] = field(default_factory=list)
+    cold: bool = False
 
     @property
     def repo(self) -> str:
@@ -127,15 +132,7 @@ class Stage:
         return self.call(command(*args), self.environment(**environment))
 
     def call(self, argv: list[str], environment: Mapping[str, str]) -> Ran:
-        done = subprocess.run(
-            [*self.inside, *argv],
-            env=dict(environment),
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = (warm.run_cold if self.cold else warm.run)([*self.inside, *argv], environment, self.folder)
         return Ran(done.returncode, done.stdout, done.stderr)
 
     # -- looking

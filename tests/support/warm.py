@@ -1,0 +1,195 @@
+"""`slash-agent` as a process of its own that need not start from nothing.
+
+Two of three seconds of a whole run on the sample are Python and its packages loading. So one process a test worker
+loads them once and forks for each command line: another process with its own environment, folder, standard streams and
+threads, which does what `python -P -m bot` does from the call of `main` on; only its pauses before it tries again are
+short. Its command line in /proc and the environment that it was started with are not its own, so what looks at these,
+or at how the program starts, takes `run_cold`. With SLASH_AGENT_TEST_COLD set, nothing is loaded beforehand.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import functools
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.support.warm_server import LARGEST
+
+# Seconds that a whole run may take on a machine that does ten other things.
+LIMIT = 300.0
+
+_START = ("-P", "-m", "bot")
+_SERVER = Path(__file__).with_name("warm_server.py")
+_CLIENT = Path(__file__).with_name("warm_client.py")
+
+
+def run(
+    argv: Sequence[object],
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | str | None = None,
+    input: str = "",
+    limit: float = LIMIT,
+) -> subprocess.CompletedProcess[str]:
+    """What `subprocess.run` gives for `argv`; forked if it is the program as `command` names it. Without
+    `environment` it is ours.
+
+    Raises `subprocess.TimeoutExpired` after `limit` seconds, with the process ended.
+    """
+    words = [str(word) for word in argv]
+    env = dict(os.environ if environment is None else environment)
+    asked = json.dumps({"argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd())}).encode()
+    if (
+        words[:4] != [sys.executable, *_START]
+        or len(asked) > LARGEST
+        or not _is_ordinary(env)
+        or os.environ.get("SLASH_AGENT_TEST_COLD")
+    ):
+        return run_cold(words, env, cwd, input, limit)
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(input.encode())
+        stdin.seek(0)
+        try:
+            return _run_forked(asked, words, stdin.fileno(), limit)
+        except _NoServerError:
+            # It said why on standard error. Nothing that is tested hangs on it.
+            return run_cold(words, env, cwd, input, limit)
+
+
+def run_cold(
+    argv: Sequence[object],
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | str | None = None,
+    input: str = "",
+    limit: float = LIMIT,
+) -> subprocess.CompletedProcess[str]:
+    """The same, and the program is started as it is everywhere else."""
+    return subprocess.run(
+        [str(word) for word in argv],
+        env=None if environment is None else dict(environment),
+        cwd=cwd,
+        input=input,
+        capture_output=True,
+        text=True,
+        timeout=limit,
+        check=False,
+    )
+
+
+@functools.cache
+def warm_venv() -> Path:
+    """A folder like a venv, for scripts: its `bin/python -P -m bot` is the program, forked in the same way. A signal to
+    it does not reach the program, and the program's process is not below the script."""
+    folder = Path(_made_folder(), "venv")
+    python = folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -I -S {_CLIENT} {_address()} {sys.executable} {LIMIT} "$@"\n'
+    )
+    python.chmod(0o755)
+    return folder
+
+
+def _is_ordinary(environment: Mapping[str, str]) -> bool:
+    """Nothing in it changes how Python or a package starts."""
+    return environment.get("PATH") == os.environ["PATH"] and not any(
+        name.startswith(("PYTHON", "LD_", "GIT_PYTHON")) for name in environment
+    )
+
+
+def _run_forked(
+    asked: bytes, argv: Sequence[str], stdin: int, limit: float
+) -> subprocess.CompletedProcess[str]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as ours:
+        out, err = _Reader(), _Reader()
+        handles = array.array("i", [stdin, out.write_end, err.write_end])
+        try:
+            ours.settimeout(limit)
+            ours.connect(_address())
+            ours.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+            (pid,) = struct.unpack("i", ours.recv(4))
+        except (ConnectionError, struct.error) as error:
+            raise _NoServerError from error
+        finally:
+            out.begin()
+            err.begin()
+        try:
+            (code,) = struct.unpack("i", ours.recv(4))
+            written = [reader.text(limit) for reader in (out, err)]
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(list(argv), limit, out.so_far(), err.so_far()) from None
+    return subprocess.CompletedProcess(list(argv), code, *written)
+
+
+class _NoServerError(Exception):
+    """The server ended before it took the command line."""
+
+
+class _Reader:
+    """One pipe, read to its end by a thread."""
+
+    def __init__(self) -> None:
+        self._read_end, self.write_end = os.pipe()
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def begin(self) -> None:
+        """Once the other process has the writing end."""
+        os.close(self.write_end)
+        self._thread.start()
+
+    def text(self, limit: float) -> str:
+        """All of it. Raises `TimeoutError` where somebody still holds the other end."""
+        self._thread.join(limit)
+        if self._thread.is_alive():
+            raise TimeoutError
+        return self._kept.decode().replace("\r\n", "\n").replace("\r", "\n")
+
+    def so_far(self) -> bytes:
+        return bytes(self._kept)
+
+    def _read(self) -> None:
+        with open(self._read_end, "rb", buffering=0) as pipe:
+            while piece := pipe.read(1 << 16):
+                self._kept += piece
+
+
+@functools.cache
+def _made_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="slash-agent-warm-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.cache
+def _address() -> str:
+    """Where this test worker's server listens. The connections that come before it is ready wait."""
+    address = os.path.join(_made_folder(), "socket")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": "/nonexistent",
+        "LANG": "C.UTF-8",
+    }
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(address)
+        listening.listen(16)
+        process = subprocess.Popen(
+            [sys.executable, "-P", _SERVER, str(listening.fileno())],
+            env=environment,
+            stdin=subprocess.PIPE,
+            pass_fds=[listening.fileno()],
+        )
+    atexit.register(process.communicate)
+    return address

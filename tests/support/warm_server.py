@@ -1,0 +1,123 @@
+"""The program with everything imported, which forks itself for each command line that it is sent.
+
+`python -P warm_server.py FD`, with a listening socket. A connection is one command line: a packet of JSON with `argv`,
+`env` and `cwd`, and with the descriptors that shall be standard input, output and error. The answers are the process
+id, and when it has ended its exit code. It lives as long as its own standard input is open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from typing import Any
+
+LARGEST = 1 << 17
+
+
+def serve(listening: socket.socket) -> bool:
+    """`True` in each child that is to be the program; `False` at the end. No threads here, so that forking is safe."""
+    gc.collect()
+    gc.freeze()
+    alive = os.dup(0)
+    running: dict[int, tuple[int, socket.socket]] = {}  # a child's pidfd to its id and to who waits for it
+    poll = select.poll()
+    poll.register(listening, select.POLLIN)
+    poll.register(alive, select.POLLIN)
+    while True:
+        for ready, _ in poll.poll():
+            if ready == alive:
+                return False
+            if ready != listening.fileno():
+                poll.unregister(ready)
+                _tell_the_end(ready, *running.pop(ready))
+                continue
+            asking, _ = listening.accept()
+            data, handles, _, _ = socket.recv_fds(asking, LARGEST, 3)
+            if len(handles) != 3:
+                asking.close()
+                continue
+            pid = os.fork()
+            if pid == 0:
+                for each in (listening, asking, *(other for _, other in running.values())):
+                    each.close()
+                for each in (alive, *running):
+                    os.close(each)
+                _become(json.loads(data), handles)
+                return True
+            for handle in handles:
+                os.close(handle)
+            asking.send(struct.pack("i", pid))
+            child = os.pidfd_open(pid)
+            running[child] = (pid, asking)
+            poll.register(child, select.POLLIN)
+
+
+def _tell_the_end(child: int, pid: int, asking: socket.socket) -> None:
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(child)
+    with asking, contextlib.suppress(BrokenPipeError, ConnectionResetError):  # who asked may have given up
+        asking.send(struct.pack("i", code))
+
+
+def _become(asked: dict[str, Any], handles: list[int]) -> None:
+    """What a process that was started with `asked` would be, up to the line that calls `main`."""
+    for number, handle in enumerate(handles):
+        os.dup2(handle, number)
+        os.close(handle)
+    os.chdir(asked["cwd"])
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    time.tzset()
+    tempfile.tempdir = None
+    sys.argv[1:] = asked["argv"]
+
+
+def _import_all() -> None:
+    from bot.commands.main import VERBS
+
+    for verb in VERBS:
+        importlib.import_module(f"bot.commands.{verb}")
+    for package in ("anthropic", "openai", "git", "github", "jinja2", "pydantic", "tree_sitter_bash"):
+        importlib.import_module(package)
+    from bot.contracts.outcome import Outcome
+    from bot.publish import body, schema
+    from bot.report import page
+
+    body._macros()
+    page._template()
+    schema._adapter(Outcome)
+
+
+def _hasten() -> None:
+    """Its own pauses are a fiftieth of what they are, and none lies between two writes: how long they are has its
+    tests in tests/github and tests/providers, where nobody waits. What a model's server asks for is waited for."""
+    from bot.github import app, client
+    from bot.github.retry import Pace
+    from bot.providers.connect import connect
+    from bot.providers.retry import DEFAULT_POLICY
+
+    def quick() -> Pace:
+        return Pace(between_writes=0, sleep=lambda seconds: time.sleep(seconds / 50))
+
+    client.Pace = app.Pace = quick  # type: ignore[assignment,misc]
+    assert connect.__kwdefaults__ is not None
+    connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
+
+
+if __name__ == "__main__":
+    _import_all()
+    _hasten()
+    if serve(socket.socket(fileno=int(sys.argv.pop()))):
+        from bot.__main__ import main
+
+        main()
