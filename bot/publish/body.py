@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.outcome import (
@@ -296,8 +297,9 @@ def _printable(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+@cache
 def _macros() -> ModuleType:
-    """The template's macros. Autoescape is off, since the output is Markdown: the filters do the escaping."""
+    """The template's macros, made once. Autoescape is off, since the output is Markdown: the filters escape."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import SCHEMA_VERSION, Outcome
@@ -11,6 +12,9 @@ from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.publish.values import wrong_in_outcome, wrong_in_review
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _Value = TypeVar("_Value")
 
@@ -39,7 +43,7 @@ def _parse(
     raw: bytes, kind: type[_Value], refused: str, wrong: Callable[[_Value], str], schema: int = 0
 ) -> _Value:
     # Imported here: pydantic costs 100 ms, and the run's start-up path imports this room.
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
     from pydantic_core import from_json
 
     try:
@@ -51,9 +55,9 @@ def _parse(
     if schema and data.get("schema") != schema:
         said = f"schema {data.get('schema')!r:.40}, and this version reads {schema} only"
         raise _refusal(refused, said)
-    adapter = TypeAdapter(kind)
+    adapter = _adapter(cast("Hashable", kind))
     try:
-        value = adapter.validate_json(raw, strict=True)
+        value: _Value = adapter.validate_json(raw, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise _refusal(refused, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -62,6 +66,14 @@ def _parse(
     if problem := wrong(value):
         raise _refusal(refused, problem)
     return value
+
+
+@cache
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    """Made once: it takes 70 ms."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
 
 
 def _refusal(refused: str, why: str) -> UsageError:
