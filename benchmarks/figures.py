@@ -16,7 +16,7 @@ from statistics import median
 
 from benchmarks import agent_core, events, large_file, patching, review
 from benchmarks.memory import Peak
-from benchmarks.pairs import measure_pairs
+from benchmarks.pairs import Pairs, measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
 from benchmarks.subject import NEEDLE, large_checkout, small_repository
 from benchmarks.table import Row
@@ -37,6 +37,7 @@ class Scale:
     """How much is measured. Turns around `early` are held against turns around `late`, `spread` to each side."""
 
     runs: int = 11
+    warm_up: bool = True
     turns: int = 50
     early: int = 10
     late: int = 200
@@ -75,6 +76,9 @@ class Bench:
             self._requests[vendor] = keep_request(vendor, self.repository(), self.folder)
         return self._requests[vendor]
 
+    def pairs(self, measure: Callable[[Program], float], our: Program, plain: Program, runs: int) -> Pairs:
+        return measure_pairs(measure, our, plain, runs, warm_up=self.scale.warm_up)
+
     def both(self, vendor: str) -> tuple[Program, Program]:
         repository = self.repository()
         return ours(vendor, repository), bare(vendor, repository, self.request(vendor))
@@ -85,7 +89,7 @@ def first_request(bench: Bench) -> Iterator[Row]:
     for vendor in VENDORS:
         bench.say(f"first request, {vendor}")
         our, plain = bench.both(vendor)
-        pairs = measure_pairs(_first_request, our, plain, bench.scale.runs)
+        pairs = bench.pairs(_first_request, our, plain, bench.scale.runs)
         yield Row(
             f"first request, {vendor}",
             _ms(pairs.our_median),
@@ -102,7 +106,7 @@ def turn(bench: Bench) -> Iterator[Row]:
         bench.say(f"turn, {vendor}")
         our, plain = bench.both(vendor)
         measure = partial(_turn, turns=bench.scale.turns)
-        pairs = measure_pairs(measure, our, plain, max(1, bench.scale.runs // 2))
+        pairs = bench.pairs(measure, our, plain, max(1, bench.scale.runs // 2))
         yield Row(
             f"turn with one command, {vendor}",
             _ms(pairs.our_median, 1),
@@ -143,7 +147,7 @@ def memory(bench: Bench) -> Iterator[Row]:
         bench.say(f"memory, {vendor}")
         our, plain = bench.both(vendor)
         measure = partial(_peak, turns=bench.scale.turns)
-        pairs = measure_pairs(measure, our, plain, max(1, bench.scale.runs // 3))
+        pairs = bench.pairs(measure, our, plain, max(1, bench.scale.runs // 3))
         yield Row(
             f"peak memory, {vendor}",
             f"{pairs.our_median:.0f} MiB",

@@ -36,10 +36,13 @@ class Pairs:
         return median(our - their for our, their in zip(self.ours, self.theirs, strict=True))
 
 
-def measure_pairs(measure: Callable[[Subject], float], ours: Subject, theirs: Subject, runs: int) -> Pairs:
-    """`runs` pairs, after one of each that is not counted: caches are warm for both sides."""
-    measure(ours)
-    measure(theirs)
+def measure_pairs(
+    measure: Callable[[Subject], float], ours: Subject, theirs: Subject, runs: int, *, warm_up: bool = True
+) -> Pairs:
+    """`runs` pairs, with `warm_up` after one of each that is not counted: caches are warm for both sides."""
+    if warm_up:
+        measure(ours)
+        measure(theirs)
     pairs: list[tuple[float, float]] = []
     for number in range(runs):
         if number % 2 == 0:

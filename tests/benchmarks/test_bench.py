@@ -21,6 +21,7 @@ from benchmarks.table import Row, render
 
 TINY = Scale(
     runs=1,
+    warm_up=False,
     turns=2,
     early=2,
     late=4,
@@ -38,9 +39,10 @@ TINY = Scale(
 )
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(TINY, tmp_path, lambda progress: None)
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """One for all figures, as in the command: its repositories and the bare program's requests are made once."""
+    return Bench(TINY, tmp_path_factory.mktemp("bench"), lambda progress: None)
 
 
 @pytest.mark.bubblewrap
