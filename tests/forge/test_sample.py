@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,13 @@ def checkout(git: Run, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path) -> None:
-    started = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = unittest(checkout)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 1
     assert "FAILED (failures=1)" in done.stderr
     assert "test_rounding_carries_into_the_next_unit" in done.stderr
-    assert time.monotonic() - started < 15
+    assert after.ru_utime - before.ru_utime < 5
 
 
 def test_rounding_first_fixes_it(checkout: Path) -> None:
@@ -142,7 +143,7 @@ def test_it_ends_on_a_signal_and_leaves_nothing(
 ) -> None:
     said(process)
     process.send_signal(number)
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=60) == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -47,7 +47,7 @@ def thinking(steps: Sequence[Step], home: Path) -> Callable[[Asked], Step]:
 
     def step(asked: Asked) -> Step:
         if asked.number in until:
-            assert eventually(lambda: came(*until[asked.number]), 60)
+            assert eventually(lambda: came(*until[asked.number]))
         return steps[asked.number]
 
     return step

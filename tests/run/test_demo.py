@@ -106,11 +106,11 @@ def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> 
             with urllib.request.urlopen(pull, timeout=20) as page:
                 assert b"Round durations before splitting them" in page.read()
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=120)
         finally:
             process.kill()
     assert "Traceback" not in errors
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while processes_naming(str(cli.home)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert processes_naming(str(cli.home)) == []

@@ -50,7 +50,7 @@ def test_a_refusal_with_a_token_that_may_only_read_is_still_one(stage: Stage) ->
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not happen"
         time.sleep(0.05)
@@ -66,7 +66,7 @@ def running(stage: Stage, steps: list[Step], token: str, meanwhile: int) -> Iter
         )
         until(lambda: len(server.requests) >= meanwhile or process.poll() is not None)
         yield process
-        process.wait(timeout=120)
+        process.wait(timeout=240)
 
 
 def said(process: subprocess.Popen[str]) -> str:

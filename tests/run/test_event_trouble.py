@@ -199,19 +199,19 @@ def start(stage: Stage, server: ModelServer) -> subprocess.Popen[str]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not happen"
         time.sleep(0.05)
 
 
 def test_a_cancelled_run_publishes_what_it_had(stage: Stage) -> None:
-    with ModelServer([VIEW, Turn(EDITS), shell("sleep 60")]) as server:
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
         process = start(stage, server)
         wait_for(lambda: len(server.requests) >= 3)
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert stage.outcome()["status"] == "partial"
     assert MENDED in (stage.bundle / "changes.patch").read_bytes()
@@ -222,12 +222,12 @@ def test_a_cancelled_run_publishes_what_it_had(stage: Stage) -> None:
 
 
 def test_a_killed_run_is_salvaged_and_published(stage: Stage) -> None:
-    with ModelServer([VIEW, Turn(EDITS), shell("sleep 60")]) as server:
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
         process = start(stage, server)
         wait_for(lambda: len(server.requests) >= 3)
         time.sleep(0.3)
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     wait_for(lambda: not stage.left_over())
     salvaged = stage.cli("salvage", "--newest", "--out", stage.bundle)
     assert salvaged.code == 0, salvaged.said

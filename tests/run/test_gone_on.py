@@ -116,7 +116,7 @@ def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo
 
 
 def _in_the_call(home: Path) -> Path:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 240
     while time.monotonic() < until:
         for path in home.rglob("journal.jsonl"):
             last_call = path.read_text("utf-8").rpartition('"type":"call"')[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -59,9 +60,9 @@ def test_another_process_is_refused_until_the_first_is_dead_however_it_died(tmp_
             pass
     finally:
         other.kill()
-        other.communicate(timeout=60)
         if child:
-            subprocess.run(["kill", f"-{int(signal.SIGKILL)}", str(child)], check=False)
+            os.kill(child, signal.SIGKILL)  # before the pipe is read to its end, which it holds open
+        other.communicate(timeout=60)
 
 
 def test_a_run_in_a_folder_that_another_has_is_refused_before_it_begins(tmp_path: Path) -> None:

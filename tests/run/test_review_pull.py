@@ -114,7 +114,7 @@ def test_nothing_found_is_told_to_whoever_asked(stage: Stage, number: int) -> No
 
 def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:
     _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
-    with ModelServer([report(suggestion=BETTER), shell("sleep 60")]) as server:
+    with ModelServer([report(suggestion=BETTER), shell("sleep 600")]) as server:
         more = {**server.environment(), "SLASH_AGENT_MODEL": MODEL}
         process = subprocess.Popen(
             stage.run_command(event=event),
@@ -123,9 +123,9 @@ def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        _wait_for(stage, "sleep 60")
+        _wait_for(stage, "sleep 600")
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(20)
+        process.wait(60)
     salvaged = stage.call(
         command("salvage", "--newest", "--out", stage.bundle), stage.environment(run_token(stage))
     )
@@ -139,7 +139,7 @@ def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -
 
 
 def _wait_for(stage: Stage, words: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not any(words in file.read_text() for file in stage.temp.rglob("journal.jsonl")):
         assert time.monotonic() < deadline, "what was waited for did not happen"
         time.sleep(0.05)

@@ -26,16 +26,16 @@ MODEL = "anthropic/claude-sonnet-4-5"
 
 def salvaged(cli: Cli, repo: Path, steps: Sequence[Step]) -> Any:
     """The outcome of a run that is killed in its last call, once the checks before the change have run."""
-    with ModelServer([*steps, shell("sleep 60")]) as server:
+    with ModelServer([*steps, shell("sleep 600")]) as server:
         process = subprocess.Popen(
             command("fix", "--repo", repo, "--model", MODEL, "x"),
             env=cli.environment(**server.environment()),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        _wait_for(lambda: '"type":"check"' in _journal(cli) and "sleep 60" in _journal(cli))
+        _wait_for(lambda: '"type":"check"' in _journal(cli) and "sleep 600" in _journal(cli))
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
     out = cli.home / "bundle"
     ran = cli("salvage", "--newest", "--out", out)
     assert ran.code == 0, ran.err
@@ -48,7 +48,7 @@ def _journal(cli: Cli) -> str:
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not happen"
         time.sleep(0.05)

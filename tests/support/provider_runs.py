@@ -67,7 +67,7 @@ def run(
         return events, server.requests
 
 
-def impatient(model: str, server: ModelServer, *, patience: float = 5.0, idle: float = 0.2) -> Provider:
+def impatient(model: str, server: ModelServer, *, patience: float = 30.0, idle: float = 0.2) -> Provider:
     """The adapter for `model` with short time-outs and a single attempt."""
     kind = model.partition("/")[0]
     wires: dict[str, Any] = {

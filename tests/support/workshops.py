@@ -71,7 +71,7 @@ def running(mark: str) -> list[int]:
     return found
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether `condition` comes true within `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

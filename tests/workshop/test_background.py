@@ -52,7 +52,7 @@ def test_it_comes_back_at_once_and_says_where_it_is(workshop: Workshop, bench: B
     assert f"[background command 1 was started in {bench.tree}; " in outcome.content
     assert f"its output goes to {spill}; see bash_output" in outcome.content
     assert f"The working folder is still {bench.tree}]" in outcome.content
-    assert eventually(lambda: printed(workshop, "up\n"), 20)
+    assert eventually(lambda: printed(workshop, "up\n"))
     assert len(running(mark)) > 0
 
 
@@ -72,12 +72,12 @@ def test_it_begins_in_the_working_folder(workshop: Workshop, bench: Bench) -> No
 def test_a_command_that_cannot_run_says_so_at_once(workshop: Workshop) -> None:
     outcome = start(workshop, "no-such-program --serve")
     assert "no-such-program: command not found\n" in outcome.content + look(workshop, offset=1).content
-    assert eventually(lambda: "[exit code 127]" in look(workshop).content, 20)
+    assert eventually(lambda: "[exit code 127]" in look(workshop).content)
 
 
 def test_a_look_shows_what_is_new_and_a_line_that_has_not_ended(workshop: Workshop) -> None:
     start(workshop, "echo one; printf two; read _ < <(sleep 3600)")
-    assert eventually(lambda: printed(workshop, "one\ntwo"), 20)
+    assert eventually(lambda: printed(workshop, "one\ntwo"))
     again = look(workshop)
     assert again.content.startswith("two\n[running for ")
     assert "one" not in again.content
@@ -130,7 +130,7 @@ def test_long_output_is_shown_by_head_and_tail_and_can_be_paged(workshop: Worksh
 def test_commands_beside_it_leave_it_alone(workshop: Workshop, mark: str) -> None:
     """The sweep after a command must not take what is in the background for the command's."""
     start(workshop, f"setsid sleep {mark} & ( ( sleep {mark} & ) & ) ; sleep {mark}")
-    assert eventually(lambda: len(running(f"sleep\0{mark}")) == 3, 20)
+    assert eventually(lambda: len(running(f"sleep\0{mark}")) == 3)
     outcome = bash(workshop, "sleep 3600 & echo beside")
     assert "1 process was still running in the background and was stopped" in outcome.content
     assert bash(workshop, "git status --short; ls").metadata["exit_code"] == 0
@@ -150,7 +150,7 @@ DAEMONS = {
 @pytest.mark.parametrize("style", DAEMONS)
 def test_killing_it_kills_all_that_came_from_it(workshop: Workshop, style: str, mark: str) -> None:
     start(workshop, f"echo up; {DAEMONS[style].replace('{}', mark)}")
-    assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
+    assert eventually(lambda: running(f"sleep\0{mark}") != [])
     outcome = kill(workshop, 1)
     assert running(f"sleep\0{mark}") == []
     assert re.search(r"\[killed after \d+\.\d s\]$", outcome.content)
@@ -160,9 +160,9 @@ def test_killing_it_kills_all_that_came_from_it(workshop: Workshop, style: str, 
 @pytest.mark.parametrize("style", DAEMONS)
 def test_nothing_of_it_outlives_the_workshop(workshop: Workshop, style: str, mark: str) -> None:
     start(workshop, DAEMONS[style].replace("{}", mark))
-    assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
+    assert eventually(lambda: running(f"sleep\0{mark}") != [])
     workshop.close()
-    assert eventually(lambda: running(f"sleep\0{mark}") == [], 20)
+    assert eventually(lambda: running(f"sleep\0{mark}") == [])
 
 
 @pytest.mark.bubblewrap
@@ -170,7 +170,7 @@ def test_nothing_of_it_outlives_the_workshop(workshop: Workshop, style: str, mar
 def test_nothing_of_it_outlives_the_sandbox(bench: Bench, style: str, mark: str) -> None:
     workshop = bench.start(bubblewrap())
     start(workshop, DAEMONS[style].replace("{}", mark))
-    assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
+    assert eventually(lambda: running(f"sleep\0{mark}") != [])
     workshop.close()
     assert running(f"sleep\0{mark}") == []
 
@@ -200,15 +200,15 @@ def test_nothing_of_it_outlives_a_supervisor_that_was_killed(
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
         assert supervisor.stdout is not None
         assert supervisor.stdout.readline() == b"up\n"
-        assert eventually(lambda: running(f"sleep\0{mark}") != [], 20)
+        assert eventually(lambda: running(f"sleep\0{mark}") != [])
         supervisor.kill()
-    assert eventually(lambda: running(f"sleep\0{mark}") == [], 20)
+    assert eventually(lambda: running(f"sleep\0{mark}") == [])
 
 
 def test_what_it_leaves_behind_ends_with_it(workshop: Workshop, mark: str) -> None:
     start(workshop, f"setsid sleep {mark} >/dev/null 2>&1 & sleep 0.1; echo over")
     assert "[exit code 0]" in look(workshop, wait=60).content
-    assert eventually(lambda: running(f"sleep\0{mark}") == [], 20)
+    assert eventually(lambda: running(f"sleep\0{mark}") == [])
 
 
 def test_a_time_limit_ends_it_and_is_an_error(workshop: Workshop, mark: str) -> None:
@@ -276,7 +276,7 @@ def test_a_very_long_command_works_in_the_background(workshop: Workshop) -> None
 
 def test_a_program_that_prints_without_end_is_bounded(workshop: Workshop) -> None:
     spill = Path(start(workshop, "yes 'a line that is printed without end'").metadata["spill"])
-    assert eventually(lambda: look(workshop).metadata["bytes"] > 60_000_000, 60)
+    assert eventually(lambda: look(workshop).metadata["bytes"] > 60_000_000)
     assert "a line that is printed without end" in look(workshop).content
     kill(workshop, 1)
     assert spill.stat().st_size < 54_000_000

@@ -109,11 +109,11 @@ def test_writing_to_dev_stderr_by_name_does_not_lose_what_was_printed_before(wor
 
 
 def test_time_out_is_an_error_that_shows_what_was_printed(workshop: Workshop) -> None:
-    outcome = bash(workshop, "echo begun; sleep 60", timeout=1)
+    outcome = bash(workshop, "echo begun; sleep 60", timeout=2)
     assert outcome.is_error
     assert outcome.metadata["timed_out"] is True
     assert outcome.content.startswith(
-        "begun\n[timed out after 1 s: the command and all its processes were killed"
+        "begun\n[timed out after 2 s: the command and all its processes were killed"
     )
     assert "while these ran: sleep 60;" in outcome.content
 

@@ -245,10 +245,17 @@ def test_cancel_ends_a_command_at_once_and_the_workshop_goes_on(bench: Bench) ->
     workshop = bench.start()
     bash(workshop, "true")
     cancel = CancelToken()
-    threading.Timer(0.2, cancel.fire, ["signal"]).start()
+    begun = bench.tree / "begun"
+
+    def fire_once_begun() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        cancel.fire("signal")
+
+    threading.Thread(target=fire_once_begun, daemon=True).start()
     started = time.monotonic()
-    outcome = workshop.call("bash", {"command": "echo begun; sleep 60", "timeout": 60}, cancel)
-    assert time.monotonic() - started < 3
+    outcome = workshop.call("bash", {"command": "echo begun; touch begun; sleep 600", "timeout": 600}, cancel)
+    assert time.monotonic() - started < 60
     assert outcome.is_error
     assert outcome.content.startswith("begun\n[cancelled")
     assert bash(workshop, "echo on").content.startswith("on\n")
