@@ -11,7 +11,9 @@ import pytest
 
 
 def said(script: str) -> list[str]:
-    beginning = "import os, signal, subprocess, sys, time\nfrom bot.workshop.host import descendants\n"
+    beginning = (
+        "import ctypes, os, signal, subprocess, sys, time\nfrom bot.workshop.host import descendants\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", beginning + textwrap.dedent(script)],
         capture_output=True,
@@ -50,33 +52,34 @@ def test_the_exit_code_of_what_is_spared_is_left_to_its_owner(command: str, befo
         other = subprocess.Popen(["sleep", "60"])
         spared = subprocess.Popen(["sh", "-c", {command!r}])
         {before}
-        print(descendants.sweep(lambda pid: pid == spared.pid), spared.wait())
+        print(descendants.sweep_only(lambda pid: pid != spared.pid), spared.wait())
     """
     assert said(script) == ["1", "7"]
 
 
-@pytest.mark.parametrize(
-    ("environment", "belongs"),
-    [("{}", False), ("{'MARK': 'x'}", True), ("{'MARK': 'xy'}", False), ("{'OTHER': 'MARK=x'}", False)],
-)
-def test_an_orphan_is_known_by_its_mark(environment: str, belongs: bool) -> None:
-    script = f"""
-        child = subprocess.Popen(["/bin/sleep", "60"], env={environment}, start_new_session=True)
-        while b"sleep" not in open(f"/proc/{{child.pid}}/cmdline", "rb").read():
-            time.sleep(0.01)  # Popen returns a moment before the kernel shows the new environment
-        print(descendants.comes_from(child.pid, 1 << 30, b"MARK=x"))
-        descendants.sweep()
-    """
-    assert said(script) == [str(belongs)]
-
-
-def test_a_member_of_the_session_is_known_without_a_mark() -> None:
+def test_only_what_was_asked_for_is_ended_with_all_below_it() -> None:
     script = """
-        leader = subprocess.Popen(["sh", "-c", "env -i /bin/sleep 60 & wait"], start_new_session=True)
-        while not (below := list(descendants.below(leader.pid))):
+        mine = subprocess.Popen(["sh", "-c", "setsid sh -c 'sleep 60 & wait' & wait"], start_new_session=True)
+        while len(list(descendants.below(mine.pid))) < 2:
             time.sleep(0.01)
-        print(descendants.comes_from(below[0], leader.pid, b"MARK=x"), descendants.command_line(below[0]) != "")
-        descendants.signal_all(leader.pid, signal.SIGKILL)
+        below = list(descendants.below(mine.pid))
+        other = subprocess.Popen(["sleep", "60"])
+        print(descendants.sweep_only(lambda pid: pid == mine.pid), descendants.children() == [other.pid])
         descendants.sweep()
+        while any(map(descendants.command_line, below)):
+            time.sleep(0.01)
     """
-    assert said(script) == ["True", "True"]
+    assert said(script) == ["3", "True"]
+
+
+def test_a_group_that_multiplies_is_ended_as_one() -> None:
+    """Each of its processes starts the next and goes, faster than they could be killed one by one."""
+    script = """
+        chain = "import os, time\\nend = time.time() + 20\\nwhile time.time() < end:\\n    if os.fork(): os._exit(0)"
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        subprocess.Popen([sys.executable, "-c", chain], start_new_session=True)
+        time.sleep(0.3)
+        descendants.sweep()
+        print(descendants.children())
+    """
+    assert said(script) == ["[]"]

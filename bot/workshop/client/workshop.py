@@ -94,6 +94,7 @@ class Workshop:
         history: Path | None = None,
         archive: Path | None = None,
         way_out: WayOut | None = None,
+        limits: Mapping[str, int] | None = None,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
@@ -103,7 +104,9 @@ class Workshop:
         variables in `allowed` are taken from; nothing else of it gets in. `bring` are further folders to show
         read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`;
         `archive` one in which we keep what the tools may read. `way_out` is what can be reached of the network, nothing
-        where it is left out. Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the host does not come up.
+        where it is left out. `limits` are those of `host/limits.py` that differ from the usual, by name.
+        Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the
+        host does not come up.
         """
         folders = _folders(folder, history)
         if way_out is not None and not confinement.gives_way_out:
@@ -115,7 +118,8 @@ class Workshop:
         process = HostProcess(confinement, plan.argv, plan.mounts, plan.own_environment)
         channel = Channel(*process.pipes)
         try:
-            facts = _proved(confinement, channel, {**plan.hello, "assume_read": assume_read}, folders)
+            hello = {**plan.hello, "assume_read": assume_read, "limits": dict(limits or {})}
+            facts = _proved(confinement, channel, hello, folders)
             process.hold_inside()
             proxy = way_out.open(process.inside) if way_out and confinement.confines else None
         except WireError as error:

@@ -5,7 +5,6 @@ Each has a thread that waits for its output and its end. All of them end with th
 
 from __future__ import annotations
 
-import os
 import queue
 import select
 import threading
@@ -14,12 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.workshop.host import descendants, shell
+from bot.workshop.host import shell
 from bot.workshop.host.cancellation import Cancellation
-from bot.workshop.host.descendants import Test
+from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.output import Start
+from bot.workshop.host.programs import TERM_GRACE
 from bot.workshop.host.shell import Ended
 from bot.workshop.host.spill import Spill
+from bot.workshop.host.watchdog import Watchdog
 
 MOST = 5
 """Commands that may run in the background at once."""
@@ -28,7 +29,7 @@ NO_LIMIT = 7 * 24 * 3600
 """Seconds; a run is over long before."""
 
 _REMEMBERED = 50
-_KILL_LIMIT = 3 * shell.TERM_GRACE
+_KILL_LIMIT = 3 * TERM_GRACE
 
 
 @dataclass(slots=True, eq=False)
@@ -46,15 +47,10 @@ class Job:
     failure: str = ""
     over: Cancellation = field(default_factory=Cancellation)
     _stop: Cancellation = field(default_factory=Cancellation)
-    _mark: str = field(default_factory=lambda: os.urandom(8).hex())
-    _leader: int = 0
 
     @property
     def runs(self) -> bool:
         return not self.over.is_set()
-
-    def owns(self, pid: int) -> bool:
-        return descendants.comes_from(pid, self._leader, shell.marked(self._mark))
 
     def stop(self) -> None:
         """Kill it and what it started, and wait until that is done."""
@@ -73,23 +69,28 @@ class Job:
         argv: Sequence[str],
         cwd: Path,
         environment: Mapping[str, str],
+        keepers: Keepers,
+        watchdog: Watchdog,
         started: queue.SimpleQueue[OSError | None],
     ) -> None:
         """The life of its thread. `started` gets an error when there was nothing to start."""
+        running = False
 
-        def note(pid: int) -> None:
-            self._leader = pid
+        def note() -> None:
+            nonlocal running
+            running = True
             started.put(None)
 
         try:
-            self.ended = shell.run_in_background(
+            self.ended = shell.run_command(
                 argv,
                 cwd=cwd,
                 environment=environment,
                 timeout=self.timeout or NO_LIMIT,
                 cancelled=self._stop,
                 sink=self.spill,
-                mark=self._mark,
+                keepers=keepers,
+                watchdog=watchdog,
                 started=note,
             )
             self.spill.finish()
@@ -97,14 +98,15 @@ class Job:
             self.failure = error.strerror or str(error)
         finally:
             self.over.set()
-            if not self._leader:
+            if not running:
                 started.put(OSError(self.failure or "it did not start"))
 
 
 class Jobs:
     """The background commands of one workshop. Used by the working thread alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, keepers: Keepers) -> None:
+        self._keepers = keepers
         self._jobs: dict[int, Job] = {}
         self._last = 0
 
@@ -117,11 +119,6 @@ class Jobs:
     def get(self, number: int) -> Job | None:
         return self._jobs.get(number)
 
-    def spare(self) -> Test | None:
-        """What a sweep must leave alone; `None` where nothing runs in the background."""
-        running = self.running()
-        return (lambda pid: any(job.owns(pid) for job in running)) if running else None
-
     def start(
         self,
         command: str,
@@ -131,14 +128,14 @@ class Jobs:
         environment: Mapping[str, str],
         timeout: int | None,
         spill: Spill,
+        watchdog: Watchdog,
     ) -> Job:
         """Start `argv`. Raises `OSError` when it cannot be started; the spill file is closed then."""
         job = Job(self._last + 1, command, spill, timeout)
         started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
         name = f"background {job.number}"
-        threading.Thread(
-            target=job.run, args=(argv, cwd, environment, started), name=name, daemon=True
-        ).start()
+        given = (argv, cwd, environment, self._keepers, watchdog, started)
+        threading.Thread(target=job.run, args=given, name=name, daemon=True).start()
         if error := started.get():
             spill.close()
             raise error
@@ -151,8 +148,7 @@ class Jobs:
         """Kill these, with all that came from them."""
         for job in jobs:
             job.stop()
-        # None of the model's commands runs now: what is left and is no other job's was theirs.
-        descendants.sweep(self.spare())
+        self._keepers.collect()
 
     def _forget_some(self) -> None:
         ended = [job for job in self._jobs.values() if not job.runs]

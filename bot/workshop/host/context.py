@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 from bot.workshop.host.background import Jobs
 from bot.workshop.host.cancellation import Cancellation
+from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.history import History
+from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.known_files import KnownFiles
+from bot.workshop.host.limits import limits
 from bot.workshop.host.transaction import FileSystem
+from bot.workshop.host.watchdog import Watchdog
 from bot.workshop.host.writing import Disk
 
 if TYPE_CHECKING:
@@ -68,10 +72,19 @@ class Context:
     disk: FileSystem = field(default_factory=Disk)
     diagnose: Diagnose = _no_diagnostics
     failed: dict[Path, int] = field(default_factory=dict)
-    jobs: Jobs = field(default_factory=Jobs)
+    keepers: Keepers = field(default_factory=lambda: Keepers(limits({})))
+    jobs: Jobs = field(init=False)
     files: KnownFiles = field(init=False)
     real_root: str = field(init=False)
+    _disk_use: DiskUse | None = None
 
     def __post_init__(self) -> None:
         self.real_root = os.path.realpath(self.root)
         self.files = KnownFiles(self.root, self.tmp, self.cancelled)
+        self.jobs = Jobs(self.keepers)
+
+    def watchdog(self) -> Watchdog:
+        """Who looks after the command that is started next."""
+        if self._disk_use is None:
+            self._disk_use = DiskUse((self.root, self.tmp), self.keepers.limits.disk)
+        return Watchdog(self.keepers.limits, self._disk_use)

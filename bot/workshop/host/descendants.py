@@ -1,44 +1,62 @@
-"""The processes that came from this one: found by what the kernel says of them, and ended.
+"""The processes that came from this one, or from another: found by what the kernel says of them, and ended.
 
-The host is the reaper of its orphans (`main.harden`), so whatever lost its parent is its child.
+A keeper is the reaper of its command's orphans and the host is of a killed keeper's, so whatever lost its parent is
+below the one that asks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _SWEEP_LIMIT = 2.0
 _SHOWN = 80
+_OVER = ("Z", "X", "")
 
 Test = Callable[[int], bool]
 """Whether a process, by its id, is one of those."""
 
 
-def sweep(spare: Test | None = None) -> int:
-    """Kill and reap every child of this process, and theirs, until none is left but those to `spare`. Returns how
-    many still ran.
+def sweep(codes: dict[int, int] | None = None) -> int:
+    """Kill and reap every child of this process, and theirs, until none is left. Returns how many still ran; `codes`
+    is given the exit codes of the children."""
+    return sweep_only(lambda _: True, codes)
 
-    A killed parent's children become ours, so each round goes one level down.
-    """
-    if spare is not None:
-        return sweep_only(lambda pid: not spare(pid))
-    swept = 0
+
+def sweep_only(mine: Test, codes: dict[int, int] | None = None) -> int:
+    """As `sweep`, of those children that are `mine` alone, with what is below them. Reaps nobody else's."""
+    ran: set[int] = set()
     deadline = time.monotonic() + _SWEEP_LIMIT
-    while _reap() and time.monotonic() < deadline:
-        swept += sum(map(_end, children()))
-    return swept
+    while (tops := [pid for pid in children() if mine(pid)]) and time.monotonic() < deadline:
+        ran.update(kill([*tops, *(lower for top in tops for lower in below(top))]))
+        for pid in tops:
+            _take(pid, codes)
+    return len(ran)
 
 
-def sweep_only(mine: Test) -> int:
-    """As `sweep`, of those children that are `mine` alone. Reaps nobody else's."""
-    swept = 0
-    deadline = time.monotonic() + _SWEEP_LIMIT
-    while (found := [pid for pid in children() if mine(pid)]) and time.monotonic() < deadline:
-        swept += sum(map(_end, found))
-    return swept
+def kill(pids: Iterable[int]) -> list[int]:
+    """Kill each with its whole process group, which leaves a group that multiplies no time; which of them still ran."""
+    found = [(pid, *_state(pid)) for pid in pids]
+    running = [(pid, group) for pid, state, group in found if state not in _OVER]
+    for group in {group for _, group in running} - {0, os.getpgrp()}:
+        signal_group(group, signal.SIGKILL)
+    for pid, _ in running:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return [pid for pid, _ in running]
+
+
+def reap(codes: dict[int, int]) -> bool:
+    """Take the exit codes of those children that ended. True while there are others."""
+    try:
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            codes[found[0]] = os.waitstatus_to_exitcode(found[1])
+    except ChildProcessError:
+        return False
+    return True
 
 
 def kill_children() -> None:
@@ -47,23 +65,16 @@ def kill_children() -> None:
         signal_group(child, signal.SIGKILL)
 
 
-def signal_all(leader: int, number: signal.Signals) -> None:
-    """Signal the group of `leader`, and those beneath it that made a group of their own."""
-    apart = list(below(leader))
-    signal_group(leader, number)
-    for pid in apart:
-        try:
-            if os.getpgid(pid) != leader:
-                os.kill(pid, number)
-        except ProcessLookupError:
-            continue  # ended with the group
+def signal_below(pid: int, number: signal.Signals) -> None:
+    """Signal everything that descends from `pid`."""
+    for one in list(below(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, number)
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(leader, number)
-    except ProcessLookupError:
-        return  # the whole group is gone
 
 
 def children(pid: int | None = None) -> list[int]:
@@ -72,7 +83,7 @@ def children(pid: int | None = None) -> list[int]:
     found: list[int] = []
     try:
         for task in os.listdir(folder):
-            with open(f"{folder}/{task}/children", "rb") as listing:
+            with open(f"{folder}/{task}/children", "rb", buffering=0) as listing:
                 found += map(int, listing.read().split())
     except (FileNotFoundError, ProcessLookupError):
         return found  # it, or one of its threads, ended meanwhile
@@ -86,20 +97,6 @@ def below(pid: int) -> Iterator[int]:
         yield from below(child)
 
 
-def comes_from(pid: int, leader: int, mark: bytes) -> bool:
-    """Whether `pid` is `leader`, is in its session, or still has `mark` in its environment."""
-    if pid == leader:
-        return True
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            if int(stat.read().rpartition(b")")[2].split()[3]) == leader:
-                return True
-        with open(f"/proc/{pid}/environ", "rb") as environ:
-            return mark in environ.read().split(b"\0")
-    except (OSError, IndexError, ValueError):
-        return False  # gone, or it lets nobody look
-
-
 def command_line(pid: int) -> str:
     """What `pid` runs, on one line; empty when it is gone."""
     try:
@@ -111,23 +108,19 @@ def command_line(pid: int) -> str:
     return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
 
 
-def _reap() -> bool:
-    """Take the exit status of every child that ended by itself. True while there are others."""
+def _state(pid: int) -> tuple[str, int]:
+    """The letter of its state and its process group; an empty letter when it is gone."""
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
+            state, _, group = stat.read().rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return "", 0
+    return state.decode(), int(group)
 
 
-def _end(pid: int) -> bool:
-    """Kill and reap a child. False when it had ended by itself."""
-    try:
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            return False
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    except (ProcessLookupError, ChildProcessError):
-        return False
-    return True
+def _take(pid: int, codes: dict[int, int] | None) -> None:
+    """Wait for the end of a child that was killed."""
+    with contextlib.suppress(ChildProcessError):
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if codes is not None:
+            codes[pid] = code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
+from bot.workshop.host import limit_words
 from bot.workshop.host.shell import Ended
 from bot.workshop.host.specs import MAX_TIMEOUT
 
@@ -25,11 +26,16 @@ def ending(ended: Ended, timeout: float, last_output: float) -> list[str]:
             f"what it printed is above{silence(last_output, ', and it printed nothing')}. Give a longer timeout (at "
             f"most {MAX_TIMEOUT} s), do less in one call, or start it with background"
         )
+    elif ended.limit is not None:
+        notes.append(
+            f"{limit_words.stopped(ended.limit)}, which is the limit here: the command and all its processes were "
+            f"killed{_while_running(ended)}; what it printed is above. {limit_words.next_step(ended.limit.name)}"
+        )
     elif ended.exit_code < 0:
         notes.append(f"killed by {_signal_name(-ended.exit_code)}")
     else:
         notes.append(f"exit code {ended.exit_code}")
-    if ended.swept and not ended.timed_out and not ended.cancelled:
+    if ended.swept and not ended.stopped:
         left = "1 process was" if ended.swept == 1 else f"{ended.swept} processes were"
         notes.append(f"{left} still running in the background and {left.split()[-1]} stopped")
     return notes

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bot.workshop.host import ignore
 from bot.workshop.host.cancellation import Cancellation
-from bot.workshop.host.shell import Finished, run_program
+from bot.workshop.host.programs import Finished, run_program
 
 _TIMEOUT = 60.0
 _CAP = 256 * 1024 * 1024

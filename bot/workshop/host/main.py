@@ -46,9 +46,17 @@ def main() -> None:
         wire.receive(incoming)  # until the supervisor ends us
         return
 
-    from bot.workshop.host.serve import Server  # the tools and all they need: after ready, see above
+    # After ready, see above: while this is the only thread and as small as it will ever be, the first keeper; then
+    # the tools and all they need.
+    from bot.workshop.host.keepers import Keepers
+    from bot.workshop.host.limits import limits
 
-    Server(hello, incoming, outgoing).run()
+    keepers = Keepers(limits(hello.get("limits", {})))
+    keepers.prepare()
+
+    from bot.workshop.host.serve import Server
+
+    Server(hello, incoming, outgoing, keepers).run()
 
 
 def harden() -> None:

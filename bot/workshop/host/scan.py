@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from bot.workshop.host import folders, shell
+from bot.workshop.host import folders, programs
 from bot.workshop.host.context import Context
 from bot.workshop.host.folders import RACY, Stamp
 
@@ -185,7 +185,7 @@ class Scanner:
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What git says of the disposable `.git`, which the model may have broken: empty then."""
         try:
-            finished = shell.run_program(
+            finished = programs.run_program(
                 ["git", *arguments],
                 cwd=self.context.root,
                 environment=self.context.environment,

@@ -18,7 +18,7 @@ from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.context import ToolFailure
 from bot.workshop.host.listing import Listed, ScratchRepository, files, leads_elsewhere
 from bot.workshop.host.portions import portions
-from bot.workshop.host.shell import Finished
+from bot.workshop.host.programs import Finished
 from bot.workshop.host.text import SNIFF, split_lines
 
 TIMEOUT = 30.0

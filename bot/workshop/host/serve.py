@@ -17,6 +17,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import descendants
 from bot.workshop.host.context import Answer, Context, ToolFailure
 from bot.workshop.host.history import History
+from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.records import Records
 from bot.workshop.host.registry import RUN
 from bot.workshop.host.scan import Scanner
@@ -30,7 +31,7 @@ _Message = Mapping[str, Any]
 class Server:
     """Serves one supervisor from `hello` to the end of the pipe. `run` does not return before."""
 
-    def __init__(self, hello: _Message, incoming: int, outgoing: int) -> None:
+    def __init__(self, hello: _Message, incoming: int, outgoing: int, keepers: Keepers) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
         self._work: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
@@ -50,6 +51,7 @@ class Server:
             history=History(Path(hello["history"])),
             assume_read=hello["assume_read"],
             readable=tuple(map(Path, hello.get("readable", ()))),
+            keepers=keepers,
         )
         self._records: dict[str, Records] = {}
         self._scanner = Scanner(self._context)

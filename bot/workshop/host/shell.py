@@ -1,9 +1,9 @@
-"""The one place in the workshop that starts processes, limits them and makes sure that they end.
+"""Where the model's commands are run, watched and ended.
 
-It returns plain results; wording and truncation belong to the tool that shows them. Nothing here sleeps: a
-loop waits on the output pipe, the process (a pidfd) and the cancellation at once. Output goes through a pipe
-and not straight to a file, since `> /dev/stderr` in a script would truncate a file; the loop ends with the
-process and not with the pipe, so a background child that keeps the pipe open holds nothing up.
+It returns plain results; wording and truncation belong to the tool that shows them. Nothing here sleeps: a loop waits
+on the output pipe, the command's keeper and the cancellation at once. Output goes through a pipe and not straight to a
+file, since `> /dev/stderr` in a script would truncate a file; the command is over when it ends and not when the pipe
+does, so a child in the background that keeps the pipe open holds nothing up.
 """
 
 from __future__ import annotations
@@ -11,89 +11,44 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from bot.workshop.host import descendants
 from bot.workshop.host.cancellation import Cancellation
-from bot.workshop.host.descendants import Test, signal_all, signal_group
-
-TERM_GRACE = 2.0
-"""Seconds between SIGTERM and SIGKILL for a command that ran out of time or was cancelled."""
-
-MARK = "SLASH_AGENT_BACKGROUND"
-"""A variable by which the processes of a background command are known when they lost their parent."""
+from bot.workshop.host.keeper import ENDED
+from bot.workshop.host.keepers import Keeper, Keepers, Word
+from bot.workshop.host.limits import Over
+from bot.workshop.host.programs import TERM_GRACE, milliseconds_to
+from bot.workshop.host.pump import Sink, pump
+from bot.workshop.host.watchdog import Watchdog
 
 _MOST_NAMED = 5
-_DRAIN_GRACE = 0.1
-_CHUNK = 1 << 16
-_ROUNDS = 16
+_LAST_OUTPUT = 0.1
+"""Seconds in which what a command left running, a `tee` say, may still print."""
 
-Sink = Callable[[bytes], bool]
-"""Takes a piece of output; true when it has enough and the program may be stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A program that ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
-    seconds. `output` is its standard output, `errors` the beginning of its standard error. `capped` is true
-    when it was stopped because it wrote more than it was allowed."""
-
-    exit_code: int
-    output: bytes
-    timed_out: bool
-    cancelled: bool
-    duration: float
-    errors: bytes = b""
-    capped: bool = False
+_KILLED = -int(signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a shell command ended. `swept` counts the processes it had left running, which were killed; `running` are
-    the command lines of what ran when it was stopped."""
+    """How a shell command ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
+    seconds; `limit` is the one it was stopped for. `swept` counts the processes it had left running, which were
+    killed; `running` are the command lines of what ran when it was stopped."""
 
     exit_code: int
-    timed_out: bool
-    cancelled: bool
-    duration: float
+    timed_out: bool = False
+    cancelled: bool = False
+    duration: float = 0.0
     swept: int = 0
     running: tuple[str, ...] = ()
+    limit: Over | None = None
 
-
-def run_program(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    environment: Mapping[str, str],
-    timeout: float,
-    cap: int,
-    cancelled: Cancellation,
-    stdin: bytes = b"",
-) -> Finished:
-    """Run one of our own helpers (git, a search program) and return what it wrote, at most `cap` bytes.
-
-    `timeout` is in seconds. Raises `OSError` when the program cannot be started.
-    """
-    output, errors = _Buffer(cap), _Buffer(4096, keep_going=True)
-    source = _as_file(stdin)
-    try:
-        ended = _run(list(argv), cwd, environment, timeout, cancelled, output, errors, source)
-    finally:
-        if source is not None:
-            os.close(source)
-    return Finished(
-        ended.exit_code,
-        bytes(output.data),
-        ended.timed_out,
-        ended.cancelled,
-        ended.duration,
-        bytes(errors.data),
-        output.full,
-    )
+    @property
+    def stopped(self) -> bool:
+        return self.timed_out or self.cancelled or self.limit is not None
 
 
 def run_command(
@@ -104,218 +59,151 @@ def run_command(
     timeout: float,
     cancelled: Cancellation,
     sink: Sink,
-    spare: Test | None = None,
+    keepers: Keepers,
+    watchdog: Watchdog,
+    started: Callable[[], None] = lambda: None,
 ) -> Ended:
-    """Run the model's command with both its outputs, merged in order, going to `sink`.
+    """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
 
-    When it ends, however it ends, every process that came from it is killed, those that made a session of
-    their own or lost their parent included: the host is the reaper of its orphans and runs one command at a
-    time, so whatever is still its child then is the command's, but for what `spare` says is another's.
+    When it ends, however it ends, every process that came from it is dead, those that made a session of their own or
+    lost their parent included. Others may run beside it. Raises `OSError` when it cannot be started.
     """
-    try:
-        ended = _run(list(argv), cwd, environment, timeout, cancelled, sink)
-    finally:
-        swept = descendants.sweep(spare)
-    return replace(ended, swept=swept)
-
-
-def run_in_background(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    environment: Mapping[str, str],
-    timeout: float,
-    cancelled: Cancellation,
-    sink: Sink,
-    mark: str,
-    started: Callable[[int], None],
-) -> Ended:
-    """The same beside other commands, on a thread of its own; `started` is told the process id, `mark` is the value
-    of `MARK` in its environment.
-
-    At the end only what can be told to be its own is killed: what wiped its environment and made a session of its
-    own is left to the next `run_command`.
-    """
-    leader = 0
-
-    def noted(pid: int) -> None:
-        nonlocal leader
-        leader = pid
-        started(pid)
-
-    environment = {**environment, MARK: mark}
-    try:
-        ended = _run(list(argv), cwd, environment, timeout, cancelled, sink, started=noted)
-    finally:
-        if leader:
-            descendants.sweep_only(lambda pid: descendants.comes_from(pid, leader, marked(mark)))
-    return ended
-
-
-def marked(mark: str) -> bytes:
-    """The environment entry of a background command's processes."""
-    return f"{MARK}={mark}".encode()
-
-
-class _Buffer:
-    """A sink that keeps the first `cap` bytes and then asks to stop, or goes on dropping (`keep_going`)."""
-
-    def __init__(self, cap: int, *, keep_going: bool = False) -> None:
-        self.data = bytearray()
-        self.full = False
-        self._cap = cap
-        self._keep_going = keep_going
-
-    def __call__(self, piece: bytes) -> bool:
-        room = self._cap - len(self.data)
-        self.full = self.full or len(piece) > room
-        self.data += piece[: max(room, 0)]
-        return self.full and not self._keep_going
-
-
-def _as_file(content: bytes) -> int | None:
-    """`content` as an anonymous file to read from, so that feeding a program can never deadlock."""
-    if not content:
-        return None
-    fd = os.memfd_create("stdin", os.MFD_CLOEXEC)
-    with open(fd, "wb", closefd=False) as file:
-        file.write(content)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
-
-
-def _run(
-    argv: list[str],
-    cwd: Path,
-    environment: Mapping[str, str],
-    timeout: float,
-    cancelled: Cancellation,
-    output: Sink,
-    errors: Sink | None = None,
-    stdin: int | None = None,
-    started: Callable[[int], None] | None = None,
-) -> Ended:
     began = time.monotonic()
-    process = subprocess.Popen(
-        argv,
-        cwd=cwd,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL if stdin is None else stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if errors is None else subprocess.PIPE,
-        start_new_session=True,
-        bufsize=0,
-    )
-    assert process.stdout is not None
-    sinks = {process.stdout.fileno(): output}
-    if errors is not None:
-        assert process.stderr is not None
-        sinks[process.stderr.fileno()] = errors
-    pidfd = os.pidfd_open(process.pid)
+    output, write_end = os.pipe()
+    os.set_blocking(output, False)
     try:
-        if started is not None:
-            started(process.pid)
-        stopped = _watch(process.pid, pidfd, sinks, began + timeout, cancelled)
-    except BaseException:
-        signal_group(process.pid, signal.SIGKILL)  # a sink raised (a full disk): nothing may stay behind
-        raise
-    finally:
-        if errors is not None:
-            signal_group(process.pid, signal.SIGKILL)  # what a helper left behind; a command's is swept
-        exit_code = process.wait()
-        os.close(pidfd)
-        process.stdout.close()
-        if process.stderr is not None:
-            process.stderr.close()
-    duration = time.monotonic() - began
-    return Ended(exit_code, stopped.late, stopped.cancelled, duration, running=stopped.running)
-
-
-@dataclass(slots=True)
-class _Stopped:
-    """Why a process was told to end, if it was, and what ran then."""
-
-    late: bool = False
-    cancelled: bool = False
-    running: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.late or self.cancelled
-
-
-def _watch(
-    pid: int, pidfd: int, sinks: dict[int, Sink], deadline: float, cancelled: Cancellation
-) -> _Stopped:
-    """Pump output until the process ends. Returns whether time ran out or it was cancelled."""
-    poll = select.poll()
-    for fd in (pidfd, *sinks):
-        os.set_blocking(fd, False)
-        poll.register(fd, select.POLLIN)
-    poll.register(cancelled.fileno(), select.POLLIN)
-    stopped = _Stopped()
-    while True:
-        ready = {fd for fd, _ in poll.poll(_milliseconds_to(deadline))}
-        for fd in ready & sinks.keys():
-            open_still, enough = _pump(fd, sinks[fd])
-            if not open_still:
-                poll.unregister(fd)
-                del sinks[fd]
-            if enough:
-                signal_group(pid, signal.SIGKILL)
-        if pidfd in ready:
-            break
-        late = time.monotonic() >= deadline
-        if stopped and late:
-            signal_all(pid, signal.SIGKILL)
-            deadline += TERM_GRACE
-        elif not stopped and (late or cancelled.fileno() in ready):
-            stopped = _Stopped(not cancelled.is_set(), cancelled.is_set(), _running(pid))
-            poll.unregister(cancelled.fileno())
-            signal_all(pid, signal.SIGTERM)
-            deadline = time.monotonic() + TERM_GRACE
-    _drain(sinks)
-    return stopped
-
-
-def _running(pid: int) -> tuple[str, ...]:
-    """The command lines of what runs beneath `pid`, once each; its own where it runs nothing."""
-    lines = dict.fromkeys(map(descendants.command_line, list(descendants.below(pid)) or [pid]))
-    return tuple(line for line in lines if line)[:_MOST_NAMED]
-
-
-def _drain(sinks: dict[int, Sink]) -> None:
-    """Take what is left in the pipes after the process ended.
-
-    Where another process still holds one (`> >(tee log)`, a server in the background) it gets a short grace.
-    """
-    deadline = time.monotonic() + _DRAIN_GRACE
-    poll = select.poll()
-    for fd in sinks:
-        poll.register(fd, select.POLLIN)
-    while sinks and time.monotonic() < deadline:
-        for fd, _ in poll.poll(_milliseconds_to(deadline)):
-            open_still, enough = _pump(fd, sinks[fd])
-            if enough or not open_still:
-                poll.unregister(fd)
-                del sinks[fd]
-
-
-def _milliseconds_to(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic()) * 1000
-
-
-def _pump(fd: int, sink: Sink) -> tuple[bool, bool]:
-    """Move what is in the pipe to the sink. Returns whether the pipe is still open and whether to stop.
-
-    One turn is bounded, so that a command that writes without end cannot keep its deadline from us.
-    """
-    for _ in range(_ROUNDS):
         try:
-            piece = os.read(fd, _CHUNK)
-        except BlockingIOError:
-            return True, False
-        if not piece:
-            return False, False
-        if sink(piece):
-            return True, True
-    return True, False
+            keeper = _start(argv, cwd, environment, write_end, keepers)
+        finally:
+            os.close(write_end)
+        command = _Command(keeper, output, sink, cancelled, watchdog, began + timeout)
+        try:
+            command.see_off(started)
+            keepers.give_back(keeper)
+        except EOFError:  # the keeper was killed or stopped, and the command with it
+            command.swept += keepers.drop(keeper)
+            command.exit_code = _KILLED
+        except BaseException:
+            keepers.drop(keeper)  # a sink raised (a full disk): nothing may stay behind
+            raise
+        command.take_the_rest()
+    finally:
+        os.close(output)
+    return command.ended(time.monotonic() - began)
+
+
+def _start(
+    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], output: int, keepers: Keepers
+) -> Keeper:
+    while True:
+        keeper = keepers.take()
+        try:
+            keeper.start(argv, cwd, environment, output)
+        except EOFError:
+            keepers.drop(keeper)  # killed while it waited, by a command in the background: take another
+        else:
+            return keeper
+
+
+class _Command:
+    """One that runs. `see_off` returns when nothing of it is left; raises `EOFError` when its keeper is gone."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        output: int,
+        sink: Sink,
+        cancelled: Cancellation,
+        watchdog: Watchdog,
+        deadline: float,
+    ) -> None:
+        self.exit_code = 0
+        self.swept = 0
+        self._keeper = keeper
+        self._output = output
+        self._sink = sink
+        self._cancelled = cancelled
+        self._watchdog = watchdog
+        self._deadline = deadline
+        self._late = self._was_cancelled = False
+        self._limit: Over | None = None
+        self._running: tuple[str, ...] = ()
+        self._open = True
+        self._poll = select.poll()
+        for fd in (keeper.fileno(), output, cancelled.fileno()):
+            self._poll.register(fd, select.POLLIN)
+
+    def see_off(self, started: Callable[[], None]) -> None:
+        while True:
+            until = min(self._deadline, self._watchdog.due)
+            ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
+            if self._output in ready and self._take():
+                return self._sweep()
+            if self._keeper.fileno() in ready:
+                word = self._keeper.word()
+                if word.over:
+                    return self._note(word)
+                if word.kind == ENDED:
+                    return self._leave_the_rest()
+                started()
+            if self._cancelled.fileno() in ready or time.monotonic() >= self._deadline:
+                if self._was_cancelled or self._late:
+                    return self._sweep()
+                self._ask_to_end()
+            elif time.monotonic() >= self._watchdog.due:
+                self._limit = self._watchdog.look(self._keeper.pid)
+                if self._limit is not None:
+                    self._running = _running(self._keeper.pid)
+                    return self._sweep()
+
+    def take_the_rest(self) -> None:
+        """What is still in the pipe, now that nobody writes to it any more."""
+        until = time.monotonic() + _LAST_OUTPUT
+        while self._open and (left := milliseconds_to(until)):
+            if not any(fd == self._output for fd, _ in self._poll.poll(left)) or self._take():
+                return
+
+    def ended(self, duration: float) -> Ended:
+        return Ended(
+            self.exit_code, self._late, self._was_cancelled, duration, self.swept, self._running, self._limit
+        )
+
+    def _take(self) -> bool:
+        """Whether the sink has enough."""
+        self._open, enough = pump(self._output, self._sink)
+        if not self._open:
+            self._poll.unregister(self._output)
+        return enough
+
+    def _ask_to_end(self) -> None:
+        self._was_cancelled = self._cancelled.is_set()
+        self._late = not self._was_cancelled
+        self._running = _running(self._keeper.pid)
+        self._poll.unregister(self._cancelled.fileno())
+        descendants.signal_below(self._keeper.pid, signal.SIGTERM)
+        self._deadline = time.monotonic() + TERM_GRACE
+
+    def _leave_the_rest(self) -> None:
+        """The command is over and left something running: let it say its last words."""
+        until = time.monotonic() + _LAST_OUTPUT
+        while self._open and (left := milliseconds_to(until)):
+            ready = {fd for fd, _ in self._poll.poll(left)}
+            if self._keeper.fileno() in ready:
+                return self._note(self._keeper.word())
+            if self._output not in ready or self._take():
+                break
+        return self._sweep()
+
+    def _sweep(self) -> None:
+        self._keeper.sweep()
+        self._note(self._keeper.last_word())
+
+    def _note(self, word: Word) -> None:
+        self.exit_code, self.swept = word.exit_code, word.swept
+
+
+def _running(keeper: int) -> tuple[str, ...]:
+    """The command lines of what runs beneath a command, once each; its own where it runs nothing."""
+    found = list(descendants.below(keeper))
+    lines = dict.fromkeys(map(descendants.command_line, found[1:] or found))
+    return tuple(line for line in lines if line)[:_MOST_NAMED]

@@ -13,7 +13,7 @@ from bot.workshop.host import search
 from bot.workshop.host.folders import RACY
 from bot.workshop.host.listing import ScratchRepository
 from bot.workshop.host.portions import portions
-from bot.workshop.host.shell import Finished
+from bot.workshop.host.programs import Finished
 from tests.workshop.host.conftest import Bench
 
 _PART = st.text("ab-0._\u00e4", min_size=1, max_size=3)

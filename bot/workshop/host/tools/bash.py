@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,24 +51,26 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             timeout=timeout,
             cancelled=context.cancelled,
             sink=spill,
-            spare=context.jobs.spare(),
+            keepers=context.keepers,
+            watchdog=context.watchdog(),
         )
+        ended = replace(ended, swept=ended.swept + context.keepers.collect())
         spill.finish()
         shown = output.present(spill)
-    notes = [*ending(ended, timeout, spill.last_at), *_carry_over(carried, cwd, context)]
+        limit, hints = bash_output.reached(ended, spill, context)
+    notes = [*ending(ended, timeout, spill.last_at), *hints, *_carry_over(carried, cwd, context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
         "duration": round(ended.duration, 4),
         "timed_out": ended.timed_out,
+        "limit": limit,
         "spill": str(spill.path),
         "truncated": shown.truncated,
         "bytes": spill.total,
         "running": len(context.jobs.running()),
     }
-    return ToolOutcome(
-        output.with_notes(shown, notes), is_error=ended.timed_out or ended.cancelled, metadata=metadata
-    )
+    return ToolOutcome(output.with_notes(shown, notes), is_error=ended.stopped, metadata=metadata)
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
@@ -84,6 +87,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         environment=context.environment,
         timeout=timeout,
         spill=Spill(context.spill, context.seq),
+        watchdog=context.watchdog(),
     )
     job.wait(_FIRST_LOOK, context.cancelled)
     note = (

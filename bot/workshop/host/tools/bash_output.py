@@ -8,12 +8,18 @@ from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
-from bot.workshop.host import output
+from bot.workshop.host import limit_words, output
 from bot.workshop.host.background import NO_LIMIT, Job
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.endings import ending, on_one_line, silence
 from bot.workshop.host.output import Start
+from bot.workshop.host.shell import Ended
 from bot.workshop.host.specs import MAX_WAIT
+from bot.workshop.host.spill import Spill
+
+_IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
+_SIGNS_IN = 4096
+"""Bytes at the end of the output in which a program's last words are looked for."""
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -30,18 +36,35 @@ def look(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
     runs = job.runs
     shown = output.present(job.spill, job.shown)
     job.shown = Start(job.spill.size, job.spill.newlines)
-    content = output.with_notes(shown, [*notes, *_state(job)], nothing="(no new output)\n")
+    limit, hints = "", list[str]()
+    if not runs and ended is not None:
+        limit, hints = reached(ended, job.spill, context)
+    content = output.with_notes(shown, [*notes, *_state(job), *hints], nothing="(no new output)\n")
     metadata = {
         "background": job.number,
         "exit_code": None if runs or ended is None else ended.exit_code,
         "duration": round(time.monotonic() - job.began if ended is None else ended.duration, 4),
         "timed_out": ended is not None and ended.timed_out,
+        "limit": limit,
         "spill": str(job.spill.path),
         "truncated": shown.truncated,
         "bytes": job.spill.total,
         "running": len(context.jobs.running()),
     }
-    return ToolOutcome(content, is_error=metadata["timed_out"] is True, metadata=metadata)
+    return ToolOutcome(
+        content,
+        is_error=ended is not None and (ended.timed_out or ended.limit is not None),
+        metadata=metadata,
+    )
+
+
+def reached(ended: Ended, spill: Spill, context: Context) -> tuple[str, list[str]]:
+    """The limit that a command reached, empty for none, and what `ending` does not say of it."""
+    if ended.limit is not None:
+        return ended.limit.name, []
+    folders = (*_IN_MEMORY, context.environment.get("HOME", "/root"), str(context.tmp), str(context.root))
+    met = limit_words.met(ended.exit_code, spill.last(_SIGNS_IN), context.keepers.limits, folders)
+    return (met[0], [met[1]]) if met else ("", [])
 
 
 def find(arguments: Mapping[str, Any], context: Context) -> Job:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.workshop.host.cancellation import Cancellation
-from bot.workshop.host.shell import Finished, run_program
+from bot.workshop.host.programs import Finished, run_program
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 

@@ -1,0 +1,171 @@
+"""The life of a keeper: a process that stands between the tool host and a command, and takes in the command's orphans.
+
+Forked from the host, it runs one command after the other, and is done with one only when nothing that came from it is
+left. What the command does to its own processes (new sessions, double forks, an emptied environment) makes no
+difference: whoever loses its parent becomes a child of this process. It ends with the host.
+
+What is said over the socket: the host sends `RUN`, the length of a JSON object and the object (`argv`, `cwd`,
+`environment`) with a descriptor for both outputs, and `SWEEP` where all that is left should be killed now. The
+keeper answers with `REPLY`: `BEGUN` or `FAILED` first; `ENDED` when the command is over and left something running;
+`DONE` when nothing of it is left.
+"""
+
+from __future__ import annotations
+
+import _socket  # the C module alone: the start waits for this, and `socket` costs 9 ms more
+import contextlib
+import ctypes
+import errno
+import gc
+import json
+import os
+import select
+import signal
+import struct
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from bot.workshop.host import descendants, limits
+from bot.workshop.host.limits import Limits
+
+RUN, SWEEP = b"R", b"S"
+BEGUN, FAILED, ENDED, DONE = 1, 2, 3, 4
+REPLY = struct.Struct("=iii")
+"""What it is, then: the process id; the error number; the exit code and 0; the exit code and how many were killed."""
+LENGTH = struct.Struct("=I")
+
+_PR_SET_CHILD_SUBREAPER = 36
+_FIRST_FD = 3
+
+# A stop, an end or a hang-up that a command sends to whatever it can find is not for this process.
+_PASSED_OVER = {
+    signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM,
+    signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGXCPU,
+}  # fmt: skip
+_DEFAULTS = (*sorted(_PASSED_OVER), signal.SIGPIPE, signal.SIGXFSZ)
+
+
+def live(sock: int, chosen: Limits) -> NoReturn:
+    """Run in the child of a fork; does not return."""
+    try:
+        _settle(sock, chosen)
+        _Keeper(sock).serve()
+    finally:
+        os._exit(0)
+
+
+def _settle(sock: int, chosen: Limits) -> None:
+    """Let go of all that is the host's, and become what this process is."""
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd >= _FIRST_FD and fd != sock:
+            with contextlib.suppress(OSError):  # the one that the listing itself used
+                os.close(fd)
+    os.setsid()
+    os.chdir("/")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+    for number in _PASSED_OVER:
+        signal.signal(number, _do_nothing)
+    limits.apply(chosen)
+    gc.disable()  # it makes no cycles, and a collection would make all pages it shares with the host its own
+
+
+def _do_nothing(number: int, frame: object) -> None:
+    pass
+
+
+class _Keeper:
+    def __init__(self, sock: int) -> None:
+        self._sock = _socket.socket(fileno=sock)
+        self._woken, wake = os.pipe()
+        for fd in (self._woken, wake):
+            os.set_blocking(fd, False)
+        signal.signal(signal.SIGCHLD, _do_nothing)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+        self._poll.register(self._woken, select.POLLIN)
+
+    def serve(self) -> None:
+        """Until the host is gone."""
+        while True:
+            piece, ancillary, _, _ = self._sock.recvmsg(1, _socket.CMSG_SPACE(4), _socket.MSG_CMSG_CLOEXEC)
+            if not piece:
+                return
+            if piece == SWEEP:
+                continue  # it crossed the word that nothing is left
+            output = int.from_bytes(ancillary[0][2], sys.byteorder)
+            size = LENGTH.unpack(self._exactly(LENGTH.size))[0]
+            try:
+                leader = _start(json.loads(self._exactly(size)), output)
+            except OSError as error:
+                self._say(FAILED, error.errno or errno.EIO)
+                continue
+            finally:
+                os.close(output)
+            self._say(BEGUN, leader)
+            self._see_off(leader)
+
+    def _see_off(self, leader: int) -> None:
+        """Until nothing of the command is left."""
+        codes: dict[int, int] = {}
+        swept = 0
+        said = False
+        while True:
+            ready = {fd for fd, _ in self._poll.poll()}
+            if self._woken in ready:
+                os.read(self._woken, 4096)
+            if self._sock.fileno() in ready:
+                asked = self._sock.recv(1)
+                swept += descendants.sweep(codes)
+                if not asked:
+                    return None  # the host is gone
+            some_left = descendants.reap(codes)
+            if not some_left:
+                return self._say(DONE, codes.get(leader, -signal.SIGKILL), swept)
+            if leader in codes and not said:
+                said = True
+                self._say(ENDED, codes[leader])
+
+    def _exactly(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            piece = self._sock.recv(size - len(parts))
+            if not piece:
+                os._exit(0)  # the host is gone, and nothing runs here
+            parts += piece
+        return bytes(parts)
+
+    def _say(self, what: int, first: int, second: int = 0) -> None:
+        try:
+            self._sock.sendall(REPLY.pack(what, first, second))
+        except OSError:
+            return  # the host is gone; the next read ends this process
+
+
+def _start(job: Mapping[str, Any], output: int) -> int:
+    environment: dict[str, str] = job["environment"]
+    os.chdir(job["cwd"])
+    try:
+        return os.posix_spawn(
+            _found(job["argv"][0], environment),
+            job["argv"],
+            environment,
+            file_actions=(
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, output, 1),
+                (os.POSIX_SPAWN_DUP2, output, 2),
+            ),
+            setsid=True,
+            setsigdef=_DEFAULTS,
+        )
+    finally:
+        os.chdir("/")
+
+
+def _found(program: str, environment: Mapping[str, str]) -> str:
+    """`program` by the PATH of the command; as it is where it is a path already."""
+    places = [os.path.join(folder, program) for folder in os.get_exec_path(environment)]
+    return next((place for place in places if "/" not in program and os.access(place, os.X_OK)), program)

@@ -1,0 +1,151 @@
+"""The host's side of its keepers (`keeper.py`): one for each command that runs, used again for the next."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.workshop.host import descendants, keeper
+from bot.workshop.host.limits import Limits
+
+_GONE_LIMIT = 3.0
+"""Seconds for a keeper to end what it keeps. A command can stop it, or kill it, but gains nothing by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a keeper said of its command. `kind` is one of `keeper`'s: that it began; that it ended with this exit code
+    and left something running; or that nothing of it is left, and how many processes had to be killed for that."""
+
+    kind: int
+    exit_code: int = 0
+    swept: int = 0
+
+    @property
+    def over(self) -> bool:
+        return self.kind == keeper.DONE
+
+
+class Keeper:
+    """A running one. Made by `Keepers`."""
+
+    def __init__(self, limits: Limits) -> None:
+        here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self._sock = here
+        self.pid = os.fork()
+        if self.pid == 0:
+            keeper.live(there.detach(), limits)
+        there.close()
+
+    def fileno(self) -> int:
+        """Readable when there is a word of it."""
+        return self._sock.fileno()
+
+    def start(self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], output: int) -> None:
+        """Have a command started with both its outputs going to the descriptor `output`; the first word says how that
+        went. Nothing is waited for, since the command may stop its keeper. Raises `EOFError` when that is gone."""
+        job = json.dumps({"argv": list(argv), "cwd": str(cwd), "environment": dict(environment)}).encode()
+        descriptor = output.to_bytes(4, sys.byteorder)
+        try:
+            self._sock.sendmsg([keeper.RUN], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)])
+            self._sock.sendall(keeper.LENGTH.pack(len(job)) + job)
+        except OSError as error:
+            raise EOFError from error
+
+    def word(self) -> Word:
+        """The next one. Raises `OSError` where the command could not be started, `EOFError` when the keeper is gone."""
+        kind, number, swept = self._reply()
+        if kind == keeper.FAILED:
+            raise OSError(number, os.strerror(number))
+        return Word(kind, number, swept)
+
+    def sweep(self) -> None:
+        """Have it kill all that is left of the command; the last word follows."""
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGCONT)
+            self._sock.send(keeper.SWEEP)
+
+    def last_word(self) -> Word:
+        """The word that nothing is left, which a `sweep` was asked for. Raises `EOFError` when it does not come."""
+        deadline = time.monotonic() + _GONE_LIMIT
+        poll = select.poll()
+        poll.register(self._sock.fileno(), select.POLLIN)
+        while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            if (word := self.word()).over:
+                return word
+        raise EOFError
+
+    def end(self) -> int:
+        """Kill it and what it kept; for one that is of no use any more. Returns how many still ran."""
+        swept = len(descendants.kill(descendants.below(self.pid)))
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        self._sock.close()
+        return swept
+
+    def _reply(self) -> tuple[int, int, int]:
+        size = keeper.REPLY.size
+        try:
+            reply = self._sock.recv(size, _socket.MSG_WAITALL)
+        except OSError as error:
+            raise EOFError from error
+        if len(reply) < size:
+            raise EOFError
+        kind, first, second = keeper.REPLY.unpack(reply)
+        return kind, first, second
+
+
+class Keepers:
+    """Those of one tool host. `take` and `give_back` may be called from any thread, `collect` from the one that runs
+    programs of the host's own."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._idle: list[Keeper] = []
+        self._all: dict[int, Keeper] = {}
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Have one ready before it is needed."""
+        self.give_back(self.take())
+
+    def take(self) -> Keeper:
+        with self._lock:  # also around the fork: `collect` must not take it for an orphan
+            if self._idle:
+                return self._idle.pop()
+            made = Keeper(self.limits)
+            self._all[made.pid] = made
+            return made
+
+    def give_back(self, kept: Keeper) -> None:
+        """Nothing of its command is left."""
+        with self._lock:
+            self._idle.append(kept)
+
+    def all(self) -> list[Keeper]:
+        with self._lock:
+            return list(self._all.values())
+
+    def drop(self, kept: Keeper) -> int:
+        """It was killed or stopped by its command, or its command cannot be ended otherwise. Returns how many processes
+        were killed."""
+        swept = kept.end()
+        with self._lock:
+            self._all.pop(kept.pid, None)
+        return swept
+
+    def collect(self) -> int:
+        """Kill whatever came to the host because its keeper is no more. Returns how many still ran."""
+        with self._lock:
+            return descendants.sweep_only(lambda pid: pid not in self._all)

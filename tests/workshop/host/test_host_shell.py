@@ -1,0 +1,262 @@
+"""Commands under their keepers, without a workshop around them: whose process is whose, and the limits by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.host import usage
+from bot.workshop.host.cancellation import Cancellation
+from bot.workshop.host.disk_use import DiskUse
+from bot.workshop.host.keepers import Keepers
+from bot.workshop.host.limits import MIB, Limits, Over, limits
+from bot.workshop.host.shell import Ended, run_command
+from bot.workshop.host.watchdog import Watchdog
+from tests.support.workshops import eventually, running
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+
+STYLES = {
+    "background": "sleep {} &",
+    "nohup": "nohup sleep {} >/dev/null 2>&1 &",
+    "disowned": "sleep {} & disown -a",
+    "setsid": "setsid sleep {} >/dev/null 2>&1 &",
+    "double fork": "( ( sleep {} >/dev/null 2>&1 & ) & )",
+    "as systemd wants it": "python3 -c '\nimport os\nif os.fork(): os._exit(0)\nos.setsid()\n"
+    "if os.fork(): os._exit(0)\n"
+    'os.chdir("/"); os.umask(0); os.closerange(0, 256); os.execve("/bin/sleep", ["sleep", "{}"], {{}})\'',
+    "deaf": "( trap '' HUP TERM INT; setsid setsid env -i nohup /bin/sleep {} >/dev/null 2>&1 & )",
+}
+
+
+class Shell:
+    """Runs scripts with limits of its own, as one tool host does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.keepers = Keepers(Limits())
+        self.disk_pause = 60.0
+        self.printed = b""
+        self.cancelled = Cancellation()
+        self._disk: DiskUse | None = None
+
+    def limit(self, **low: int) -> None:
+        self.close()
+        self.keepers = Keepers(limits(low))
+
+    def run(self, script: str, timeout: float = 60, started: Callable[[], None] = lambda: None) -> Ended:
+        self.printed = b""
+        self._disk = self._disk or DiskUse((self.folder,), self.keepers.limits.disk, self.disk_pause)
+        return run_command(
+            ["bash", "-c", script],
+            cwd=self.folder,
+            environment=ENVIRONMENT,
+            timeout=timeout,
+            cancelled=self.cancelled,
+            sink=self._take,
+            keepers=self.keepers,
+            watchdog=Watchdog(self.keepers.limits, self._disk),
+            started=started,
+        )
+
+    def close(self) -> None:
+        for kept in self.keepers.all():
+            self.keepers.drop(kept)
+
+    def _take(self, piece: bytes) -> bool:
+        self.printed += piece
+        return False
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    made = Shell(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> str:
+    return f"3{abs(hash(str(tmp_path))) % 10**9}"
+
+
+def sleeping(mark: str) -> list[int]:
+    return running(f"sleep\0{mark}")
+
+
+def test_output_exit_code_and_folder(shell: Shell) -> None:
+    ended = shell.run("pwd; echo err >&2; exit 3")
+    assert (shell.printed, ended.exit_code) == (f"{shell.folder}\nerr\n".encode(), 3)
+
+
+def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Shell) -> None:
+    gone = shell.folder / "gone"
+    shell.folder, there = gone, shell.folder
+    with pytest.raises(FileNotFoundError):
+        run_command(
+            ["bash", "-c", "true"], cwd=gone, environment=ENVIRONMENT, timeout=5, cancelled=shell.cancelled,
+            sink=bool, keepers=shell.keepers, watchdog=Watchdog(Limits(), DiskUse((there,), 1)),
+        )  # fmt: skip
+    shell.folder = there
+    assert shell.run("exit 4").exit_code == 4
+
+
+def test_a_keeper_serves_one_command_after_the_other(shell: Shell) -> None:
+    first = shell.run("echo $PPID"), shell.printed
+    assert first != b""
+    assert (shell.run("echo $PPID"), shell.printed)[1] == first[1]
+
+
+def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell) -> None:
+    shell.run("ls /proc/$$/fd; grep -E 'Sig(Ign|Blk|Cgt)' /proc/self/status")
+    lines = shell.printed.decode().split("\n")
+    assert lines[:3] == ["0", "1", "2"]
+    settings = [int(line.split()[1], 16) for line in lines if line.startswith(("SigIgn", "SigBlk"))]
+    assert [setting & ~(3 << 31) for setting in settings] == [0, 0], (
+        "but for two that are the C library's own"
+    )
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_a_command_left_ends_with_it(shell: Shell, style: str, mark: str) -> None:
+    """Breaks: bot/workshop/host/keeper.py "swept += descendants.sweep(codes)"."""
+    ended = shell.run(f"{STYLES[style].format(mark)}\nwhile ! pgrep -f 'sleep {mark}' >/dev/null; do :; done")
+    assert sleeping(mark) == []
+    assert ended.exit_code == 0
+    assert ended.swept >= 1
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_a_command_left_ends_with_its_time(shell: Shell, style: str, mark: str) -> None:
+    assert shell.run(f"{STYLES[style].format(mark)}\nsleep 3600", timeout=0.3).timed_out
+    assert sleeping(mark) == []
+
+
+def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shell, mark: str) -> None:
+    """Whatever made it hard to tell whose they are: orphans in sessions of their own without an environment."""
+    ended: list[Ended] = []
+    script = f"{STYLES['deaf'].format(mark)}\n{STYLES['double fork'].format(mark)}\nsleep {mark}"
+    other = threading.Thread(target=lambda: ended.append(shell.run(script, timeout=600)))
+    other.start()
+    try:
+        assert eventually(lambda: len(sleeping(mark)) == 3, 30)
+        beside = shell.run("( ( setsid sleep 3600 & ) & ); exit 5")
+        assert (beside.exit_code, beside.swept) == (5, 1)
+        assert shell.keepers.collect() == 0
+        assert len(sleeping(mark)) == 3
+    finally:
+        shell.cancelled.set()
+        other.join()
+    assert ended[0].cancelled
+    assert sleeping(mark) == []
+
+
+def test_a_command_that_stops_its_keeper_ends_all_the_same(shell: Shell, mark: str) -> None:
+    ended = shell.run(f"( setsid sleep {mark} & )\nkill -STOP $PPID; sleep {mark}", timeout=0.3)
+    assert ended.exit_code < 0
+    assert sleeping(mark) == []
+    assert shell.run("exit 6").exit_code == 6
+
+
+def test_what_a_keeper_keeps_ends_when_the_host_is_killed(tmp_path: Path, mark: str) -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {os.getcwd()!r})
+from pathlib import Path
+from tests.workshop.host.test_host_shell import Shell
+Shell(Path({str(tmp_path)!r})).run({STYLES["deaf"].format(mark) + f"; sleep {mark}"!r}, 600)
+"""
+    host = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        assert eventually(lambda: len(sleeping(mark)) == 2, 30)
+    finally:
+        host.send_signal(signal.SIGKILL)
+        host.wait()
+    assert eventually(lambda: sleeping(mark) == [])
+
+
+EATER = """
+import os, time
+size = 24 << 20
+for _ in range(8):
+    if os.fork() == 0:
+        break
+held = b"x" * size
+time.sleep(60)
+"""
+
+
+def test_memory_of_a_whole_tree_is_limited(shell: Shell) -> None:
+    """Each of them asks for less than one may. Breaks: bot/workshop/host/watchdog.py "usage.held(pids) >"."""
+    shell.limit(memory=96 * MIB)
+    ended = shell.run(f"python3 -S -c '{EATER}'")
+    assert ended.limit == Over("memory", 96 * MIB)
+    assert any("python3 -S" in line for line in ended.running)
+
+
+def test_memory_that_processes_share_is_counted_once(shell: Shell) -> None:
+    shell.limit(memory=96 * MIB)
+    shared = EATER.replace("for", 'held = b"x" * size\nfor', 1).replace('held = b"x" * size\ntime', "time")
+    ended = shell.run(f"python3 -S -c '{shared.replace('60', '0.5')}'; sleep 0.7")
+    assert ended.limit is None
+
+
+def test_one_process_is_refused_more_than_all_may_have(shell: Shell) -> None:
+    shell.limit(memory=512 * MIB)  # the keeper is a fork of the tests here, which are large
+    assert shell.run("python3 -S -c 'bytearray(1024 << 20)'").exit_code == 1
+    assert b"MemoryError" in shell.printed
+
+
+def test_the_number_of_processes_is_limited(shell: Shell) -> None:
+    """Breaks: bot/workshop/host/watchdog.py "len(pids) > allowed.processes"."""
+    shell.limit(processes=10)
+    ended = shell.run("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do setsid sleep 60 & done; wait")
+    assert ended.limit == Over("processes", 10)
+
+
+def test_one_file_is_limited_holes_and_all(shell: Shell) -> None:
+    shell.limit(file=MIB)
+    assert shell.run("exec truncate -s 1T sparse").exit_code == -signal.SIGXFSZ
+    assert shell.run("exec head -c 2000000 /dev/zero >huge").exit_code == -signal.SIGXFSZ
+    assert (shell.folder / "huge").stat().st_size == MIB
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["in the tree", "deleted"])
+def test_what_is_added_to_the_disk_is_limited(shell: Shell, kept: bool) -> None:
+    """Breaks: bot/workshop/host/watchdog.py "return self._disk.look"."""
+    shell.limit(disk=4 * MIB)
+    shell.disk_pause = 0.01
+    opened = (
+        "exec 3<>{}; rm {}; head -c 1000000 /dev/zero >&3" if not kept else "head -c 1000000 /dev/zero >{}"
+    )
+    script = f"for i in 1 2 3 4 5 6 7 8; do {opened.format('f$i', 'f$i')}; done; sleep 60"
+    if not kept:
+        script = "exec 3<>f; rm f; head -c 8000000 /dev/zero >&3; sleep 60"
+    ended = shell.run(script)
+    assert ended.limit == Over("disk", 4 * MIB)
+    assert shell.run("rm -f f*; sleep 0.3").limit is None, "what only deletes is let be"
+
+
+def test_holes_in_a_file_are_not_on_the_disk(shell: Shell) -> None:
+    shell.limit(disk=4 * MIB)
+    shell.disk_pause = 0.01
+    assert shell.run("truncate -s 1G sparse; sleep 0.3").limit is None
+
+
+def test_open_files_are_limited_and_there_is_no_core_file(shell: Shell) -> None:
+    shell.limit(open_files=64)
+    shell.run("ulimit -Hn; ulimit -Hc")
+    assert shell.printed == b"64\n0\n"
+
+
+def test_a_sample_of_this_process_is_what_the_kernel_says(shell: Shell) -> None:
+    held = b"x" * (32 * MIB)
+    assert usage.held([os.getpid()]) >= len(held)
+    assert usage.fairly_held([os.getpid()]) >= len(held)
