@@ -6,16 +6,17 @@ folder by name. Whatever is left out is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
-from bot.skills.discover import Discovered, discover
+from bot.skills.discover import DOCUMENTS, Discovered, discover
 from bot.skills.places import Folder, Place
 from bot.skills.places import of_commit as commit_folders
+from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Finding, Level, Skill
 
 REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills")
@@ -98,4 +99,31 @@ def here(folder: Path) -> Found:
         found = chosen([bundled()])
         return found._replace(notes=(f"Only the bundled skills: {error}.", *found.notes))
     # A linked work tree shares the objects, and so the git directory, of the repository it belongs to.
-    return chosen([*of_commit(Git(commit.objects.parent), commit.sha), bundled()])
+    committed = of_commit(Git(commit.objects.parent), commit.sha)
+    found = chosen([*committed, bundled()])
+    return found._replace(notes=(*found.notes, *_uncommitted(folder, [place for place, _ in committed])))
+
+
+def _uncommitted(folder: Path, committed: Sequence[Place]) -> Iterator[str]:
+    """What whoever has just written a skill would look for in vain."""
+    if not (folder / ".git").exists():
+        return  # within a repository: its own folders of skills are further up
+    of_head = {place.name: place for place in committed}
+    for name in REPOSITORY_FOLDERS:
+        there = Folder(folder / name, name)
+        if not (folder / name).is_dir():
+            continue
+        now = there.read(_documents(there), MAX_DOCUMENT)
+        head = of_head.get(name)
+        then = head.read([path for path in _documents(head) if path in now], MAX_DOCUMENT) if head else {}
+        for path, data in now.items():
+            if path not in then:
+                yield f"{name}/{path} is not committed: no run has that skill yet"
+            elif then[path] != data:
+                yield f"{name}/{path} is not as HEAD has it, and HEAD's counts"
+
+
+def _documents(place: Place) -> list[str]:
+    """Each SKILL.md below a folder of its own, by path."""
+    paths = (entry.path for entry in place.listing().entries)
+    return [path for path in paths if path.rpartition("/")[0] and path.rpartition("/")[2] in DOCUMENTS]

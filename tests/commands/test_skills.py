@@ -37,6 +37,22 @@ def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Pa
     ]
 
 
+def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
+    assert cli("skills", "list", "--repo", repo).err == ""
+    (repo / ".agents/skills/greet/SKILL.md").write_text(GOOD.replace("hello", "moin"))
+    new = repo / ".claude/skills/new/SKILL.md"
+    new.parent.mkdir(parents=True)
+    new.write_text(GOOD.replace("greet", "new"))
+    ran = cli("skills", "list", "--repo", repo)
+    assert "Says hello" in ran.out
+    assert '"new"' not in ran.out
+    assert ran.err.splitlines() == [
+        ".agents/skills/greet/SKILL.md is not as HEAD has it, and HEAD's counts",
+        ".claude/skills/new/SKILL.md is not committed: no run has that skill yet",
+    ]
+
+
 @pytest.mark.parametrize("whole", [True, False], ids=["a folder of skills", "one skill"])
 def test_check_passes_good_skills(tmp_path: Path, whole: bool) -> None:
     (tmp_path / "greet").mkdir()
