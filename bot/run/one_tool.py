@@ -18,6 +18,7 @@ from bot.contracts.messages import ToolCall
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.policy.load import load_policy
+from bot.policy.schema import Policy
 from bot.run.lent import LentModels
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
@@ -62,7 +63,7 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> Answered:
     with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
         confinement = choose(asked.sandbox).confinement
         own = Path(folder).resolve()
-        skill = _skill(root, own / "skills", confinement)
+        skill = _skill(root, own / "skills", confinement, policy)
         workshop = Workshop.start(
             confinement,
             tree=root,
@@ -94,9 +95,9 @@ def _through(workshop: Workshop, tool: str) -> Handler:
     return lambda arguments, cancel: workshop.call(tool, arguments, cancel)
 
 
-def _skill(root: Path, folder: Path, confinement: Confinement) -> SkillTool:
+def _skill(root: Path, folder: Path, confinement: Confinement, policy: Policy) -> SkillTool:
     """Of HEAD and of the bundled ones, as a run has them; the bundled ones are always there."""
-    models = LentModels(str, load_policy(None), None)
+    models = LentModels(str, policy, None)
     shelf = Shelf(folder, skills_place(confinement, folder))
     return SkillTool(here(root).held, shelf, ActiveGrants(str(root)), models)
 
