@@ -9,6 +9,7 @@ from bot.contracts.request import Verb
 from bot.contracts.wording import count_of
 
 if TYPE_CHECKING:
+    from bot.policy.schema import Policy
     from bot.run.instant import Question
 
 EXAMPLES: Mapping[Verb, tuple[str, str]] = {
@@ -23,7 +24,7 @@ EXAMPLES: Mapping[Verb, tuple[str, str]] = {
     Verb.STATUS: ("status", "says what is running, or how the last run ended"),
     Verb.HELP: ("help", "says this"),
 }
-_OPTIONS = "`--model NAME`, `--budget USD`, `--base BRANCH`, `--no-draft`, `--dry-run`"
+_OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--no-draft", "--dry-run")
 _ONLY_ON_PULLS = (Verb.REVIEW,)
 _FREE = (Verb.STOP, Verb.STATUS, Verb.HELP)
 
@@ -39,6 +40,14 @@ def help_text(question: Question) -> str:
     if limits is not None and any(verb not in _FREE for verb in verbs):
         each = f"USD {limits.usd:g}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
         parts.append(
-            f"A run may take {each}; {count_of(limits.runs_a_day, 'run')} a day. Options: {_OPTIONS}."
+            f"A run may take {each}; {count_of(limits.runs_a_day, 'run')} a day. Options: {_options(question.policy)}."
         )
     return "\n\n".join(parts)
+
+
+def _options(policy: Policy) -> str:
+    """Those that the policy leaves open."""
+    closed = {"--no-draft"} if policy.pull_request.always_draft else set()
+    if policy.options.models == ():
+        closed.add("--model NAME")
+    return ", ".join(f"`{option}`" for option in _OPTIONS if option not in closed)

@@ -86,6 +86,13 @@ def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, mode
     assert len(said.splitlines()) < 20
 
 
+def test_help_leaves_out_options_that_the_policy_closes(stage: Stage, model: ModelServer) -> None:
+    policy = "version: 1\npull_request: {draft: always}\noptions: {models: []}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    ask(stage, model, "/agent help")
+    assert "Options: `--budget USD`, `--base BRANCH`, `--dry-run`." in answer(stage)
+
+
 def test_help_leaves_out_what_the_policy_does_not_give(stage: Stage, model: ModelServer) -> None:
     stage.forge.grant(stage.repo, REPORTER, "triage")
     assert ask(stage, model, "/agent help", REPORTER).code == 0
