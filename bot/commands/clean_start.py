@@ -40,11 +40,18 @@ def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] 
     if PIPE in environment:
         _lock()
         environment.update(_received(int(environment.pop(PIPE))))
-    elif arguments and arguments[0] in HOLDING and any(map(_is_telling, environment.items())):
-        kept = {name: value for name, value in environment.items() if _stays(name, value)}
-        rest = {name: value for name, value in environment.items() if name not in kept}
+    elif (cleaned := handed_on(arguments, environment)) is not None:
         command = [sys.executable, *sys.orig_argv[1:]]
-        os.execve(sys.executable, command, {**kept, PIPE: str(_sent(rest))})  # noqa: S606 - ourselves
+        os.execve(sys.executable, command, cleaned)  # noqa: S606 - ourselves
+
+
+def handed_on(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, str] | None:
+    """What the new process is started with, the pipe's descriptor in it; `None` where this one may go on."""
+    if not arguments or arguments[0] not in HOLDING or not any(map(_is_telling, environment.items())):
+        return None
+    kept = {name: value for name, value in environment.items() if _stays(name, value)}
+    rest = {name: value for name, value in environment.items() if name not in kept}
+    return {**kept, PIPE: str(_sent(rest))}
 
 
 def _stays(name: str, value: str) -> bool:

@@ -21,6 +21,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from bot.commands.clean_start import handed_on
+
 LARGEST = 1 << 17
 
 
@@ -76,7 +78,8 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
         os.close(handle)
     os.chdir(asked["cwd"])
     os.environ.clear()
-    os.environ.update(asked["env"])
+    # What this process was started with holds no secret: so it is the one that goes on after a clean start.
+    os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
     time.tzset()
     tempfile.tempdir = None
     sys.argv[1:] = asked["argv"]
