@@ -1,0 +1,112 @@
+"""Attack A-49: forks, memory, disk, files, output and patches without end. Both back ends; each limit so low that a
+bomb is small and goes off at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.sandbox.choose import bubblewrap, landlock
+from bot.sandbox.landlock import OLDEST, version
+from bot.workshop.client.workshop import Workshop
+from tests.support.workshops import Bench, bash, make_tree
+
+MIB = 1 << 20
+LOW = {"memory": 160 * MIB, "processes": 25, "file": 8 * MIB, "disk": 24 * MIB, "open_files": 64}
+
+HOLD = "python3 -S -c 'import time; held = b\"x\" * (48 << 20); time.sleep(60)'"
+OPEN = 'files = [open(name) for name in ["/dev/null"] * 100]'
+ZIP = """
+import zipfile as z
+with z.ZipFile("bomb.zip", "w", z.ZIP_DEFLATED) as out: out.writestr("zeros", bytes(16 << 20))
+z.ZipFile("bomb.zip").extractall("out")
+"""
+
+BOMBS = {
+    "forks": ("for i in $(seq 40); do setsid sleep 60 & done; wait", "processes", "more than 25 processes at once"),
+    "memory of one": ("python3 -S -c 'bytearray(1 << 30)'", "memory", "one process may ask for 160 MiB of memory"),
+    "memory of many": (f"for i in 1 2 3 4 5 6; do {HOLD} & done; wait", "memory", "more than 160 MiB of memory was"),
+    "disk": (
+        "for i in 1 2 3 4 5; do head -c 8000000 /dev/zero >part$i; done; sleep 60", "disk",
+        "more than 24 MiB was added to the work tree",
+    ),
+    "one huge file": ("exec head -c 9000000 /dev/zero >huge", "file", "one file may have 8 MiB here, holes included"),
+    "a sparse file": ("truncate -s 1T sparse", "file", "one file may have 8 MiB here, holes included"),
+    "a zip file": (f"python3 -c '{ZIP}'", "file", "one file may have 8 MiB here, holes included"),
+    "open files": (f"python3 -c '{OPEN}'", "open_files", "one process may have 64 open files"),
+}  # fmt: skip
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(bubblewrap, id="bubblewrap", marks=pytest.mark.bubblewrap),
+        pytest.param(
+            landlock, id="landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="no Landlock here")
+        ),
+    ],
+)
+def confined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    folder = tmp_path_factory.mktemp("bombs")
+    bench = Bench(folder, make_tree(folder / "tree", {"a.txt": "one\n"}))
+    yield bench.start(request.param(), limits=LOW)
+    bench.close()
+
+
+def tidy(workshop: Workshop) -> None:
+    assert bash(workshop, "rm -rf part* huge sparse out bomb*").metadata["exit_code"] == 0
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a49_a_bomb_is_stopped_by_a_limit_that_is_named(confined: Workshop, bomb: str) -> None:
+    script, limit, words = BOMBS[bomb]
+    outcome = bash(confined, script, timeout=60)
+    assert words in outcome.content, outcome.content
+    assert outcome.metadata["limit"] == limit
+    assert not outcome.metadata["timed_out"]
+    tidy(confined)
+
+
+def test_a49_a_bomb_in_the_background_is_stopped_too(confined: Workshop) -> None:
+    bash(confined, BOMBS["forks"][0], background=True)
+    outcome = confined.call("bash_output", {"id": 1, "wait": 60}, CancelToken())
+    assert (outcome.is_error, outcome.metadata["limit"]) == (True, "processes")
+    assert "more than 25 processes at once" in outcome.content
+
+
+def test_a49_output_without_end_is_stopped_by_the_time_and_kept_in_bounds(confined: Workshop) -> None:
+    outcome = bash(confined, "yes", timeout=1)
+    assert "timed out after 1 s" in outcome.content
+    assert len(outcome.content) < 35_000
+    assert Path(outcome.metadata["spill"]).stat().st_size < 60 * MIB
+
+
+def test_a49_folders_in_memory_are_full_soon(confined: Workshop) -> None:
+    if bash(confined, "touch /run/x").metadata["exit_code"] != 0:
+        return  # this back end has none
+    outcome = bash(
+        confined, "for i in $(seq 10); do head -c 8000000 /dev/zero >/run/$i || exit; done; sleep 60"
+    )
+    assert "No space left on device" in outcome.content
+    assert "full: /run (64 MiB). Delete what is there, or write to $TMPDIR" in outcome.content
+    assert outcome.metadata["limit"] == "tmpfs"
+    bash(confined, "rm -f /run/*")
+
+
+PATCHES = {
+    "one file of many lines": f"*** Add File: bomb.txt\n{('+' + 'x' * 70 + chr(10)) * 30_000}",
+    "many files": "".join(f"*** Add File: bomb{number}.txt\n+x\n" for number in range(500)),
+    "one long line": f"*** Add File: bomb.txt\n+{'x' * 2_000_000}\n",
+    "many hunks": "*** Update File: a.txt\n" + "@@\n-two\n+three\n" * 5_000,
+}
+
+
+@pytest.mark.parametrize("kind", PATCHES)
+def test_a49_a_patch_that_explodes_is_an_answer_and_no_end(confined: Workshop, kind: str) -> None:
+    text = f"*** Begin Patch\n{PATCHES[kind]}*** End Patch"
+    assert len(confined.call("patch", {"patch": text}, CancelToken()).content) < 100_000
+    assert bash(confined, "cat a.txt").content.startswith("one\n")
+    tidy(confined)
