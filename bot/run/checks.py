@@ -10,9 +10,12 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.detect import Check
 from bot.evidence.judge import judge_run
+from bot.evidence.moved import concerns, question, reason
 from bot.workshop.client.workshop import Workshop
 
 _HIGHEST = 255
+_LOOK_LIMIT = 30
+_SHOWN = 300
 
 
 def whole(command: str, seconds: float) -> dict[str, str | int]:
@@ -20,14 +23,33 @@ def whole(command: str, seconds: float) -> dict[str, str | int]:
     return {"command": f"(\n{command}\n)", "timeout": max(round(seconds), 1)}
 
 
-def run_checks(workshop: Workshop, checks: Sequence[Check], cancel: CancelToken) -> tuple[CheckRun, ...]:
-    """Run each check in turn in `workshop`; one result a check, in order. A fired `cancel` leaves the rest not run."""
-    return tuple(_run_one(workshop, check, cancel) for check in checks)
+def run_checks(
+    workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, origin: str = ""
+) -> tuple[CheckRun, ...]:
+    """Run each check in turn in `workshop`; one result a check, in order. A fired `cancel` leaves the rest not run.
+
+    `origin` is the repository's own path where the tree cannot be shown there: what is installed by that path is other
+    code than the change's.
+    """
+    moved = _moved(workshop, checks, cancel, origin) if origin else ""
+    return tuple(_run_one(workshop, check, cancel, moved) for check in checks)
 
 
-def _run_one(workshop: Workshop, check: Check, cancel: CancelToken) -> CheckRun:
+def _moved(workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, origin: str) -> str:
+    """Why checks of Python code would say nothing here; empty where they would."""
+    if cancel.fired or not any(concerns(check.command) for check in checks):
+        return ""
+    found = workshop.call("bash", whole(question(origin), _LOOK_LIMIT), cancel).content.splitlines()
+    return (
+        reason(found[0][:_SHOWN], origin) if found and found[0].startswith((".", "/", "venv", "env")) else ""
+    )
+
+
+def _run_one(workshop: Workshop, check: Check, cancel: CancelToken, moved: str) -> CheckRun:
     if cancel.fired:
         return CheckRun(CheckState.NOT_RUN, note="the run was cancelled before this check")
+    if moved and concerns(check.command):
+        return CheckRun(CheckState.NOT_RUNNABLE, note=moved)
     began = time.monotonic()
     outcome = workshop.call("bash", whole(check.command, check.timeout), cancel)
     if cancel.wait(0):

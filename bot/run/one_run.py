@@ -123,7 +123,7 @@ class Run:
         )
         self.rounds = Rounds(
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
-            profile.unrun,
+            profile.unrun, "" if confinement.moves else str(job.origin or ""),
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(
             policy, job.request.actor.tier, self.root, journal.write, profile, self.skills.grants.why

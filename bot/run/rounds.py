@@ -22,6 +22,7 @@ class Rounds:
     """Before-checks start once, in the background; each after-round is for one tree object, and kept.
 
     `say` takes a line about what is waited for. With `unrun`, which says why, nothing is ever run.
+    `origin` is the repository's own path where no tree can be shown there.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Rounds:
         cancel: CancelToken,
         say: Say,
         unrun: str = "",
+        origin: str = "",
     ) -> None:
         self.checks = tuple(checks)
         self._trees = trees
@@ -39,6 +41,7 @@ class Rounds:
         self._cancel = cancel
         self._say = say
         self._unrun = unrun
+        self._origin = origin
         self._before: Background[tuple[CheckRun, ...]] | None = None
         self._after: dict[str, tuple[CheckRun, ...]] = {}
 
@@ -73,7 +76,7 @@ class Rounds:
         name = f"checks-{phase}" if tree_sha is None else f"checks-{phase}-{len(self._after) + 1}"
         try:
             with self._trees.for_checks(name, self._cancel, tree_sha) as workshop:
-                runs = run_checks(workshop, self.checks, self._cancel)
+                runs = run_checks(workshop, self.checks, self._cancel, self._origin)
         except AgentError as error:
             # The checks are evidence, not the job: without a workshop for them there is none, and that is said.
             runs = tuple(CheckRun(CheckState.NOT_RUN, note=str(error)) for _ in self.checks)
