@@ -118,6 +118,7 @@ def _policy(requests: int, model: str, window: int) -> str:
     allowed = "" if model.startswith("anthropic/") else "    allowed_tools: true\n"
     return (
         f"tiers:\n  maintainer:\n    turns: {requests}\n    usd: 1000\n    minutes: 60\n"
+        "    commands: 100000\n    output: 1000\n"
         f"models:\n  {model}:\n    window: {window}\n    max_output: {window // 8}\n{allowed}"
     )
 

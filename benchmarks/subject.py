@@ -18,7 +18,7 @@ _A_FOLDER = 100
 _CONTENTS = 500
 _IGNORED = 200
 
-_MANY_TURNS = "tiers:\n  maintainer:\n    turns: 1000\n"
+_MANY_TURNS = "tiers:\n  maintainer:\n    turns: 1000\n    commands: 1000\n    output: 1000\n"
 
 
 def small_repository(
