@@ -22,8 +22,8 @@ class ToolOutcome:
     """One result, two audiences: `content` is for the model, `metadata` for the journal, the report and people.
 
     `metadata` is plain JSON and never reaches the model. Known keys: `diff`, `additions`, `removals`, `path`,
-    `before_hash`, `after_hash`, `exit_code`, `duration` (seconds), `timed_out`, `spill` (a file in the run
-    folder), `truncated`.
+    `before_hash`, `after_hash`, `exit_code`, `duration` (seconds), `timed_out`, `limit` (of the sandbox, that a
+    command met), `spill` (a file in the run folder), `truncated`.
     """
 
     content: str

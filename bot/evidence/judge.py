@@ -48,8 +48,11 @@ _NO_SOCKETS = re.compile(
 )
 
 
-def judge_run(exit_code: int | None, output: str, duration: float, *, timed_out: bool = False) -> CheckRun:
-    """Classify one run. `output` is the end of what it printed; `duration` is in seconds."""
+def judge_run(
+    exit_code: int | None, output: str, duration: float, *, timed_out: bool = False, limit: str = ""
+) -> CheckRun:
+    """Classify one run. `output` is the end of what it printed; `duration` is in seconds; `limit` is the one of the
+    sandbox that it met."""
     tail = output[-TAIL_LIMIT:]
     if timed_out:
         return CheckRun(CheckState.TIMED_OUT, exit_code, duration, tail, f"stopped after {duration:.0f} s")
@@ -61,6 +64,11 @@ def judge_run(exit_code: int | None, output: str, duration: float, *, timed_out:
         return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, "it found no tests")
     if exit_code == 0:
         return CheckRun(CheckState.PASSED, exit_code, duration, tail)
+    if (
+        limit
+    ):  # a failure, as it is with any other machine that is too small: an edit must not hide one behind it
+        note = f"it met a limit of the sandbox: {limit}"
+        return CheckRun(CheckState.FAILED, exit_code, duration, tail, note)
     if missing := _missing(exit_code, output):
         note = f"a tool or dependency is missing here: {missing}"
         return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, note)

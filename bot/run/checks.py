@@ -11,6 +11,7 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.detect import Check
 from bot.evidence.judge import judge_run
 from bot.evidence.moved import concerns, question, reason
+from bot.run import limits_met
 from bot.workshop.client.workshop import Workshop
 
 _HIGHEST = 255
@@ -58,7 +59,10 @@ def _run_one(workshop: Workshop, check: Check, cancel: CancelToken, moved: str) 
     # the agent wrote, beside the host.
     duration = round(time.monotonic() - began, 4)
     timed_out = outcome.metadata.get("timed_out") is True
-    return judge_run(_exit_code(outcome.metadata), outcome.content, duration, timed_out=timed_out)
+    limit = limits_met.WORDS.get(str(outcome.metadata.get("limit")), "")
+    return judge_run(
+        _exit_code(outcome.metadata), outcome.content, duration, timed_out=timed_out, limit=limit
+    )
 
 
 def _exit_code(facts: Mapping[str, Any]) -> int | None:

@@ -266,7 +266,7 @@ class Run:
         return end
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
-        from bot.run import conclude
+        from bot.run import conclude, limits_met
 
         judged, dropped = self.judging.at_the_end()
         verdict = None if isinstance(judged, GateError) else judged
@@ -300,6 +300,7 @@ class Run:
                 *self.results.notes(),
                 *dropped,
                 *said_of(network),
+                *limits_met.said(self.workshops.limits_met()),
             ),
             redactions=(),
             network=network,

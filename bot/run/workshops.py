@@ -32,35 +32,48 @@ class Workshops:
         self._skills = skills
         self._journal = journal
         self._network = network
+        self._started: list[Workshop] = []
 
     def of_agent(self, number: int, read_only: Sequence[Path], ask: Callable[[Question], Answer]) -> Workshop:
         """The agent's n-th workshop. All of them share one history of files, so that versions go on being counted."""
-        return Workshop.start(
-            self._confinement,
-            tree=self._checkout.tree,
-            folder=self._folder.workshop(f"agent-{number}"),
-            mount=self._root,
-            environment=self._environment,
-            ask=ask,
-            history=self._folder.root / "versions",
-            bring=tuple(read_only),
-            skills=self._skills,
-            archive=self._folder.archive,
-            way_out=self._network.of_agent(),
+        return self._noted(
+            Workshop.start(
+                self._confinement,
+                tree=self._checkout.tree,
+                folder=self._folder.workshop(f"agent-{number}"),
+                mount=self._root,
+                environment=self._environment,
+                ask=ask,
+                history=self._folder.root / "versions",
+                bring=tuple(read_only),
+                skills=self._skills,
+                archive=self._folder.archive,
+                way_out=self._network.of_agent(),
+            )
         )
 
     def of_commands(self, name: str, tree: Path, read_only: Sequence[Path]) -> Workshop:
         """A workshop for checks or setup on `tree`: their host has no questions to ask."""
-        return Workshop.start(
-            self._confinement,
-            tree=tree,
-            folder=self._folder.workshop(name),
-            mount=self._root,
-            environment=self._environment,
-            ask=_no_questions,
-            bring=tuple(read_only),
-            way_out=self._network.of(name),
+        return self._noted(
+            Workshop.start(
+                self._confinement,
+                tree=tree,
+                folder=self._folder.workshop(name),
+                mount=self._root,
+                environment=self._environment,
+                ask=_no_questions,
+                bring=tuple(read_only),
+                way_out=self._network.of(name),
+            )
         )
+
+    def limits_met(self) -> list[str]:
+        """Those of the sandbox that commands met so far, once for each command."""
+        return [limit for workshop in self._started for limit in workshop.limits_met]
+
+    def _noted(self, workshop: Workshop) -> Workshop:
+        self._started.append(workshop)
+        return workshop
 
     def changed(self, place: CallPlace, scan: ScanResult) -> None:
         """Journal what a command changed, with the bytes before it where the base has them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -76,6 +76,7 @@ class Workshop:
         self._next = 1
         self._scan_open: int | None = None
         self._scan_done: ScanResult | None = None
+        self._limits_met: dict[tuple[str, int], str] = {}
 
     @classmethod
     def start(
@@ -152,7 +153,9 @@ class Workshop:
             self._send(call)
             forget = cancel.on_fire(self._channel.wake)
             try:
-                return self._await_result(identity, time.monotonic() + _limit(arguments), cancel)
+                outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel)
+                self._note_limit(identity, outcome)
+                return outcome
             except WireError as error:
                 raise self._fail(f"during {tool}", error) from error
             except BaseException:
@@ -160,6 +163,11 @@ class Workshop:
                 raise
             finally:
                 forget()
+
+    @property
+    def limits_met(self) -> Collection[str]:
+        """For each command that met a limit of the sandbox which one, in the host's word."""
+        return self._limits_met.values()
 
     def begin_scan(self) -> None:
         """Have the host look for changed files while the caller does something else."""
@@ -213,6 +221,14 @@ class Workshop:
                         self._ended
                     )  # closed meanwhile: what it says is only that it was stopped
                 return outcome
+
+    def _note_limit(self, identity: int, outcome: ToolOutcome) -> None:
+        limit, job = outcome.metadata.get("limit"), outcome.metadata.get("background")
+        if isinstance(limit, str) and limit:
+            # What runs in the background is looked at more than once.
+            self._limits_met["job" if type(job) is int else "call", job if type(job) is int else identity] = (
+                limit
+            )
 
     def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
         """A spill file is read later, by name: the name must be one in this workshop's own folder."""
