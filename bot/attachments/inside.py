@@ -1,7 +1,7 @@
 """Runs behind the wall, in a process of its own for each picture: decodes it and draws it anew.
 
-A program, not a module of the rest: it is given the picture on its standard input, imports Pillow and the standard
-library alone, and knows no key. What comes out has the pixels of the first frame and nothing else of the file.
+A program, not a module of the rest: it is given the picture on its standard input, behind its length, imports Pillow
+and the standard library alone, and knows no key. What comes out has the pixels of the first frame and nothing else.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import io
 import json
 import resource
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ MOST_SIDE = 20_000
 # What Anthropic's models take without making it smaller themselves; OpenAI's take more.
 LONGEST_SIDE = 1568
 LARGEST_AREA = 1_150_000
-AS_PNG = 700 * 1024
-LONGEST = _MIB
+# A picture is in every request of a session: four of these are 3 MB of each.
+AS_PNG = 300 * 1024
+LONGEST = 512 * 1024
 
 
 class _No(Exception):
@@ -36,6 +38,16 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (15, 16))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _bring_pillow(folder: str) -> None:
+    """By its place: the folder that it is installed in holds other packages, and cannot be listed from in here."""
+    place = f"{folder}/PIL"
+    spec = spec_from_file_location("PIL", f"{place}/__init__.py", submodule_search_locations=[place])
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["PIL"] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
 
 
 def _opened(data: bytes, kind: str) -> ImageFile:
@@ -94,7 +106,7 @@ def _written(image: Image) -> tuple[str, bytes]:
 
     flat = images.new("RGB", image.size, (255, 255, 255))
     flat.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
-    for quality in (85, 60):
+    for quality in (85, 60, 35):
         out = io.BytesIO()
         flat.save(out, "JPEG", quality=quality)
         if out.tell() <= LONGEST:
@@ -105,14 +117,14 @@ def _written(image: Image) -> tuple[str, bytes]:
 def main() -> None:
     """`sys.argv`: the folder that Pillow is in, and what the first bytes say the picture is."""
     _limit()
-    sys.path.insert(0, sys.argv[1])
+    _bring_pillow(sys.argv[1])
     said: dict[str, object]
     drawn = b""
     try:
-        data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
+        size = int.from_bytes(sys.stdin.buffer.read(8), "big")
+        if size > MOST_BYTES:
             raise _No("pixels")
-        image, animated = _drawn(data, sys.argv[2])
+        image, animated = _drawn(sys.stdin.buffer.read(size), sys.argv[2])
         media_type, drawn = _written(image)
         said = {"type": media_type, "width": image.width, "height": image.height, "animated": animated}
     except _No as word:

@@ -91,41 +91,34 @@ class Redrawer:
                 return _exchanged(said, given, data, time.monotonic() + self._seconds)
             finally:
                 os.close(said)
+                os.close(given)
                 process.kill()
         except (WorkshopError, NoSandboxError) as error:
             raise NotDrawn("the sandbox to decode it in did not work") from error
 
 
 def _exchanged(said: int, given: int, data: bytes, deadline: float) -> bytes:
-    """Give it the picture, take what it says until it ends. `given` is closed here."""
-    answer, view = bytearray(), memoryview(data)
+    """Give it the picture and its length, take what it says until it ends. To hang up would end it."""
+    answer, view = bytearray(), memoryview(len(data).to_bytes(8, "big") + data)
     os.set_blocking(said, False)
     os.set_blocking(given, False)
-    open_to_write = True
-    try:
-        while True:
-            waiting = select.poll()
-            waiting.register(said, select.POLLIN)
-            if open_to_write:
-                waiting.register(given, select.POLLOUT)
-            ready = dict(waiting.poll(max(0.0, deadline - time.monotonic()) * 1000))
-            if not ready:
-                raise NotDrawn("decoding it took too long")
-            if given in ready:
-                view = view[_write(given, view) :]
-                if not view:
-                    os.close(given)
-                    open_to_write = False
-            if said in ready:
-                piece = os.read(said, 1 << 18)
-                if not piece:
-                    return bytes(answer)
-                answer += piece
-                if len(answer) > MOST_SAID:
-                    raise NotDrawn("what was drawn of it is too large")
-    finally:
-        if open_to_write:
-            os.close(given)
+    while True:
+        waiting = select.poll()
+        waiting.register(said, select.POLLIN)
+        if view:
+            waiting.register(given, select.POLLOUT)
+        ready = dict(waiting.poll(max(0.0, deadline - time.monotonic()) * 1000))
+        if not ready:
+            raise NotDrawn("decoding it took too long")
+        if given in ready:
+            view = view[_write(given, view) :]
+        if said in ready:
+            piece = os.read(said, 1 << 18)
+            if not piece:
+                return bytes(answer)
+            answer += piece
+            if len(answer) > MOST_SAID:
+                raise NotDrawn("what was drawn of it is too large")
 
 
 def _write(fd: int, view: memoryview) -> int:
