@@ -22,6 +22,10 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# SECONDS=600 for ten minutes a target; TARGETS="redactor sanitiser" for some.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(TARGETS)
+
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 

@@ -1,0 +1,230 @@
+"""What is fuzzed. Each takes what it needs from `data`, and a folder that is empty at first, and asserts.
+
+To add one: write it here and name it in `TARGETS`. `make test` tries each for a moment, `make fuzz` for as long as you
+let it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from bot.contracts.errors import UsageError
+from bot.egress.hello import HelloError, record_length, server_name
+from bot.egress.hosts import authority
+from bot.gate.redact import Redactor
+from bot.intake.event import read_event
+from bot.intake.hygiene import clean
+from bot.policy import globs
+from bot.policy.errors import PolicyError
+from bot.policy.load import load_policy
+from bot.policy.shell import parse_shell
+from bot.workshop.host.patch.errors import PatchError
+from bot.workshop.host.patch.grammar import parse
+from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
+from tests.policy.test_published import agree
+from tests.policy.test_shell_truth import PIECES, hold
+
+Target = Callable[[st.DataObject, Path], None]
+
+_SHELL_ROWS = [*RUNNING, *LOOKING, *PLAIN]
+_HTML = [
+    *[
+        "<!--",
+        "-->",
+        "<!",
+        "--",
+        ">",
+        "<",
+        "&#60;",
+        "&lt;",
+        "&",
+        ";",
+        "<b hidden>",
+        "</b>",
+        "![",
+        "](",
+        "```",
+    ],
+    *["\u200b", "\u200d", "\ufe0f", "\U000e0041", "\u202e", "a", "\n"],
+]
+_PATCH = [
+    *[
+        "*** Begin Patch\n",
+        "*** End Patch\n",
+        "*** Add File: a\n",
+        "*** Update File: b\n",
+        "*** Delete File: c\n",
+    ],
+    *[
+        "*** Move to: d\n",
+        "*** End of File\n",
+        "@@",
+        "@@ def f():\n",
+        "+x\n",
+        "-y\n",
+        " z\n",
+        "\n",
+        "\r\n",
+        "é",
+    ],
+    *["```\n", "<<'EOF'\n", "EOF\n"],
+]
+_CONNECT = [
+    *[
+        "CONNECT ",
+        "pypi.org",
+        "evil.example",
+        ":443",
+        ":",
+        ".",
+        "@",
+        "\0",
+        "%00",
+        "[::1]",
+        "127.0.0.1",
+        "0x7f.1",
+    ],
+    *["xn--", "é", "-", "/", "2130706433", " "],
+]
+_EVENTS = [
+    "issue_comment",
+    "pull_request_review_comment",
+    "pull_request_review",
+    "issues",
+    "pull_request_target",
+    "workflow_dispatch",
+    "schedule",
+    "workflow_run",
+]
+_FIELDS = [
+    "action",
+    "comment",
+    "issue",
+    "pull_request",
+    "repository",
+    "sender",
+    "id",
+    "login",
+    "body",
+    "number",
+    "user",
+    "full_name",
+    "head",
+    "sha",
+    "inputs",
+]
+
+
+def shell_grammar(data: st.DataObject, folder: Path) -> None:
+    """What is proven simple runs just its words, in real bash."""
+    hold(data.draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=20)), folder)
+
+
+def shell_text(data: st.DataObject, folder: Path) -> None:
+    """No text ends the process, and rows of the table put together stay what they are: opaque, or simple as named."""
+    row = data.draw(st.sampled_from(_SHELL_ROWS))
+    at = data.draw(st.integers(0, len(row)))
+    parsed = parse_shell(row[:at] + data.draw(st.text(max_size=8)) + row[at:])
+    for words in parsed.simple or ():
+        assert words
+        assert not set(words[0]) & set(";|&\n'\"$`(){}<>\\#=! \t[]*~")
+
+
+def policy_file(data: st.DataObject, folder: Path) -> None:
+    """What the published schema refuses the loader refuses, and no text makes it raise anything else."""
+    agree(random.Random(data.draw(st.integers(0, 2**64))))
+    with contextlib.suppress(PolicyError):
+        load_policy(data.draw(st.text(max_size=100)))
+
+
+def path_rules(data: st.DataObject, folder: Path) -> None:
+    """A glob made from a path by putting wildcards into it matches that path."""
+    names = data.draw(
+        st.lists(st.text(st.sampled_from("abé.*?["), min_size=1, max_size=6), min_size=1, max_size=5)
+    )
+    path = "/".join(names)
+    pieces = []
+    for name in names:
+        cut = data.draw(st.integers(0, len(name)))
+        pieces.append(
+            data.draw(st.sampled_from([name, "*", "**", name[:cut] + "*", "?" * len(name), f"{name}*"]))
+        )
+    assert globs.matches("/".join(pieces), path)
+
+
+def sanitiser(data: st.DataObject, folder: Path) -> None:
+    """What was cleaned is clean: doing it again changes nothing."""
+    piece = st.sampled_from(_HTML) | st.text(max_size=3)
+    once = clean("".join(data.draw(st.lists(piece, max_size=40)))).text
+    assert clean(once).text == once
+
+
+def redactor(data: st.DataObject, folder: Path) -> None:
+    """The same for any cutting of a text into chunks, and the value is not in what comes out."""
+    value = data.draw(st.text(st.sampled_from("aAbB01-_+/="), min_size=16, max_size=48))
+    known = Redactor({"KEY": value})
+    piece = st.sampled_from([value, value[:9], value[3:], value.lower(), " ", "\n", "x"]) | st.text(
+        max_size=4
+    )
+    text = "".join(data.draw(st.lists(piece, max_size=12))).encode("utf-8", "surrogatepass")
+    whole = known.mask(text)
+    stream, out, rest = known.stream(), b"", text
+    while rest:
+        size = data.draw(st.integers(1, 64))
+        out, rest = out + stream.feed(rest[:size]), rest[size:]
+    assert out + stream.flush() == whole
+    assert value.encode() not in whole
+
+
+def patch_parser(data: st.DataObject, folder: Path) -> None:
+    """A patch is read, or all that is wrong with it is said."""
+    piece = st.sampled_from(_PATCH) | st.text(max_size=4)
+    with contextlib.suppress(PatchError):
+        assert parse("".join(data.draw(st.lists(piece, max_size=20))))
+
+
+def event_parser(data: st.DataObject, folder: Path) -> None:
+    """A payload is read, or one sentence says which field is not as it must be."""
+    leaf = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("/agent fix this")
+    key = st.sampled_from(_FIELDS)
+    value = st.recursive(
+        leaf,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(key, inner, max_size=5),
+        max_leaves=12,
+    )
+    file = folder / "event.json"
+    file.write_text(json.dumps(data.draw(st.dictionaries(key, value, max_size=6) | value)))
+    with contextlib.suppress(UsageError):
+        read_event(data.draw(st.sampled_from(_EVENTS)), file)
+
+
+def proxy_requests(data: st.DataObject, folder: Path) -> None:
+    """Whatever a client sends first, a host is a plain name with a port, or nothing."""
+    target = "".join(data.draw(st.lists(st.sampled_from(_CONNECT) | st.text(max_size=3), max_size=6)))
+    found = authority(target)
+    if found is not None:
+        assert f"{found[0]}:{found[1]}" in (target.lower(), target.lower().replace(".:", ":"))
+    sent = data.draw(st.binary(max_size=80))
+    with contextlib.suppress(HelloError):
+        record_length(sent[:5])
+    with contextlib.suppress(HelloError):
+        assert server_name(sent)
+
+
+TARGETS: Mapping[str, Target] = {
+    "shell-grammar": shell_grammar,
+    "shell-text": shell_text,
+    "policy-file": policy_file,
+    "path-rules": path_rules,
+    "sanitiser": sanitiser,
+    "redactor": redactor,
+    "patch-parser": patch_parser,
+    "event-parser": event_parser,
+    "proxy-requests": proxy_requests,
+}
