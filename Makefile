@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test attacks-mutate lint bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test attacks-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	$(BIN)/slash-agent demo
