@@ -99,6 +99,19 @@ def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
     assert completed(run(MESSAGES, [body(start, zero)])[0]).usage == Usage(10, 0, 7, 20)
 
 
+def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
+    """It was paid for all the same."""
+    start = {
+        "type": "message_start",
+        "message": {"usage": {"input_tokens": 10, "cache_read_input_tokens": 900}},
+    }
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Half"}}
+    end = failed(run(MESSAGES, [body(start, block, delta)])[0])
+    assert end.partial is not None
+    assert (end.partial.text, end.usage) == ("Half", Usage(10, 900))
+
+
 def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
     details = {"cached_tokens": 900, "cache_write_tokens": 50}
     whole = {
