@@ -7,6 +7,7 @@ from bot.checkout.git import GitError
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request
 from bot.evidence.detect import Check, detect_checks
+from bot.gate.secrets import Finder
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.tasks.task import Task
@@ -36,6 +37,22 @@ def base_task(checkout: Checkout, request: Request) -> Task | None:
     if text is None:
         raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
     return read_task(text, path)
+
+
+def base_finder(checkout: Checkout, policy: Policy) -> Finder:
+    """What looks like a credential: by our own patterns, and by the file of rules that the policy names. Raises
+    `RuleFileError` for a mistake in it, and `UsageError` where it is not there."""
+    path = policy.detector.rules
+    if not path:
+        return Finder()
+    from bot.gate.rule_file import read_rules
+
+    text = _base_file(checkout, path)
+    if text is None:
+        raise UsageError(
+            f"The policy's detector has its rules in {path}, which is not there at the base commit."
+        )
+    return Finder(read_rules(text, path))
 
 
 def worded_as(request: Request, task: Task | None) -> Request:

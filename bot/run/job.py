@@ -21,7 +21,7 @@ from bot.contracts.wording import count_of
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
 from bot.run.background import Background
-from bot.run.base import base_policy, base_task
+from bot.run.base import base_finder, base_policy, base_task
 from bot.run.lock import held
 from bot.run.one_run import Run
 from bot.run.secrets import known_secrets
@@ -55,8 +55,8 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     _refuse_in_vain(job.request)
     last = _last_bundle(job)
     provider = Background(job.connect, "connect")
-    detector = Detector(Redactor(known_secrets(job.environment)))
-    Background(detector.prepare, "detector")
+    redactor = Redactor(known_secrets(job.environment))
+    Background(Detector(redactor).prepare, "detector")
     job = _with_leftovers(job)
     sandboxes = candidates(job.sandbox)
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")
@@ -64,6 +64,7 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     task = base_task(checkout, job.request)
     skills = begin_to_find(checkout)
     policy = base_policy(checkout, job.request, task)
+    detector = Detector(redactor, base_finder(checkout, policy))
     if task is not None and task.threads is not None:
         job = _with_threads(job, task)
     if policy.history != 1:
