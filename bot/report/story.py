@@ -90,6 +90,12 @@ class Turn:
     cost: float = 0.0
     files: list[ChangedPath] = field(default_factory=list)
 
+    @property
+    def cached(self) -> int:
+        """How much of what was read came from the vendor's cache, in percent."""
+        read = self.usage.input + self.usage.cache_read + self.usage.cache_write
+        return 100 * self.usage.cache_read // read if read else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:

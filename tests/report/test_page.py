@@ -223,6 +223,12 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
     }
 
 
+def test_each_turn_says_how_much_of_its_input_a_cache_served(tmp_path: Path) -> None:
+    text = read(page_of(tmp_path, *RUN)).text
+    assert "1,617 tokens, 19 % of the input from cache, $0.01" in text
+    assert "1,605 tokens, 93 % of the input from cache" in text
+
+
 def test_usage_and_cost_are_summed_over_the_turns(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, *RUN)).text
     assert "2 turns, $0.0143: 1,300 tokens read, 1,800 from cache, 40 into cache, 82 written" in text
