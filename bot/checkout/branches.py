@@ -15,6 +15,10 @@ from bot.checkout.local import git_dir_of
 
 _PREFIX = "agent"
 _LONGEST_SLUG = 40
+_LONGEST_WORD = 20
+_MOST_DIGITS = 6
+# Shorter ones are abbreviations as often as not.
+_SHORTEST_STRANGE = 8
 _MOST_SUFFIXES = 1000
 _NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _NO_OBJECT = "0"
@@ -31,7 +35,7 @@ class Signature:
 def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool = False) -> str:
     """`agent/issue-N-slug`, `agent/pr-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    slug = "-".join(word for word in re.findall(r"[a-z0-9]+", plain) if _is_word(word))
     if len(slug) > _LONGEST_SLUG:
         # Cut at a word where one ends not too early.
         cut = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
@@ -39,6 +43,20 @@ def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool 
     kind = "pr" if on_pull_request else "issue"
     parts = [f"{kind}-{thread_number}" if thread_number is not None else "", slug]
     return f"{_PREFIX}/{'-'.join(part for part in parts if part) or 'change'}"
+
+
+def _is_word(text: str) -> bool:
+    """Whether `text` reads like a word or a number. A branch's name is for people: what does not read like one tells
+    them nothing, and may tell somebody else what it encodes."""
+    if len(text) > _LONGEST_WORD or len(re.findall(r"\d", text)) > _MOST_DIGITS:
+        return False
+    if len(re.findall(r"[a-z](?=\d)|\d(?=[a-z])", text)) > 2:
+        return False
+    vowels = len(re.findall(r"[aeiouy]", text))
+    letters = sum(char.isalpha() for char in text)
+    return letters < _SHORTEST_STRANGE or (
+        0.15 <= vowels / letters <= 0.75 and not re.search(r"[^aeiouy\d]{6}", text)
+    )
 
 
 def commit_tree(

@@ -133,14 +133,14 @@ def _print_plan(looks: Sequence[Look], actions: Actions, *, everything: bool) ->
 
 def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:
     """A client a repository: of an app, each with a token of its own."""
-    from bot.github.client import connect
+    from bot.run.clients import client_for
     from bot.run.github_env import signed_in
 
     def host_of(repository: str) -> GitHub:
         signed = signed_in(where, repository, access)
         for secret in signed.made.values():
             actions.add_mask(secret)
-        return connect(signed.token, where.api_url)
+        return client_for(signed, os.environ)
 
     return cache(host_of)
 
@@ -149,13 +149,13 @@ def _last_look(
     since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
 ) -> LastLook:
     """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
-    from bot.github.client import connect
+    from bot.run.clients import client_for
     from bot.run.last_look import FIRST_LOOK, LastLook, last_look
 
     if since is not None or not (where.repository and where.workflow):
         return LastLook(since or now - FIRST_LOOK)
     # The job's own token may see the runs, whoever else acts: the app need not be installed here.
-    here = connect(where.token, where.api_url) if where.token else host_of(where.repository)
+    here = client_for(where, os.environ) if where.token else host_of(where.repository)
     return last_look(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
 
 

@@ -1,8 +1,9 @@
 """The text gate: what titles, bodies, comments and commit messages may hold when they leave.
 
 Everything here was written by a model that read strangers' text, so nothing in it may notify, close, command,
-load or hide anything. Code blocks keep their content, since a web page acts on nothing in them; what acts in a
-commit message is broken there as well, since a squash merge makes one of a pull request's title and body.
+load or hide anything, nor lead to a host that is not on the list. Code blocks are never rewritten, since somebody may
+copy what is in them: one that holds what may not leave is held back. What acts in a commit message is not let into one
+either, since a squash merge makes one of a pull request's title and body.
 """
 
 from __future__ import annotations
@@ -11,9 +12,19 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from bot.gate.addresses import plain_addresses
 from bot.gate.secrets import withhold_if_secret
 
-__all__ = ["break_commit_words", "clean_line", "clean_markdown", "clean_message", "withhold_if_secret"]
+__all__ = [
+    "break_commit_words",
+    "break_images",
+    "clean_line",
+    "clean_markdown",
+    "clean_message",
+    "split_fences",
+    "withhold_if_secret",
+    "without_unseen",
+]
 
 _CUT = "…"
 _ZERO_WIDTH = "\u200b"
@@ -33,10 +44,14 @@ _SKIPS_CI = re.compile(
     re.IGNORECASE,
 )
 # Mentions and references are looked for after entities have become characters.
-_ENTITY = re.compile(r"&(?=#|commat;|num;)")
+_ENTITY = re.compile(
+    r"&(?=#|(?!(?:amp|lt|gt|quot|apos|nbsp|copy|hellip|[mn]dash|times|middot|bull|[lr]arr);)[A-Za-z][A-Za-z0-9]{1,31};)"
+)
 _WORKFLOW_COMMAND = re.compile(r"^(\s{0,20})(::|##\[)", re.MULTILINE)
 _SHOWN_ANYWAY = {"\n", "\t"}
-_EMOJI_JOINERS = {"\u200d", "\ufe0f"}
+_EMOJI_JOINERS = {"\u200c", "\u200d", "\ufe0f"}
+# Letters and marks to Unicode, and nothing to a reader.
+_NEVER_SHOWN = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 
 def clean_line(text: str, limit: int) -> str:
@@ -47,10 +62,10 @@ def clean_line(text: str, limit: int) -> str:
 
 def clean_markdown(text: str, limit: int) -> str:
     """`text` as Markdown that only says things, at most `limit` characters; fenced code is left as it is."""
-    plain = _visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
     parts = (
-        break_commit_words(part) if is_code else _harmless_markdown(part)
-        for is_code, part in _split_fences(plain)
+        _code_or_why_not(part) if is_code else _harmless_markdown(_visible(part))
+        for is_code, part in split_fences(plain)
     )  # fmt: skip
     cut = _shortened("".join(parts), limit)
     return cut + _closing_fence(cut)
@@ -61,6 +76,16 @@ def clean_message(text: str, limit: int) -> str:
     return _shortened(_harmless(_visible(text.replace("\r\n", "\n").replace("\r", "\n"))), limit)
 
 
+def break_images(text: str) -> str:
+    """`text` without an image in Markdown's own form; what would be one is a link, or nothing."""
+    return _IMAGE.sub(rf"\g<0>{_ZERO_WIDTH}", text)
+
+
+def without_unseen(text: str) -> str:
+    """`text` without control and format characters, apart from the one that breaks what may not act."""
+    return "".join(char for char in text if char == _ZERO_WIDTH or _is_seen(char))
+
+
 def break_commit_words(text: str) -> str:
     """`text` with what would act in a commit message broken: closing keywords, and words that turn off CI."""
     return _SKIPS_CI.sub(rf"\g<0>{_ZERO_WIDTH}", _CLOSING.sub(rf"\1{_ZERO_WIDTH}", text))
@@ -68,23 +93,33 @@ def break_commit_words(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Without control and format characters, joiners of emoji apart."""
-    kept = []
-    for char in text:
-        category = unicodedata.category(char)
-        if (
-            char in _SHOWN_ANYWAY
-            or char in _EMOJI_JOINERS
-            or category not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-        ):
-            kept.append(char)
-    return "".join(kept)
+    return "".join(filter(_is_seen, text))
+
+
+def _is_seen(char: str) -> bool:
+    if " " <= char <= "~" or char in _SHOWN_ANYWAY or char in _EMOJI_JOINERS:
+        return True
+    if char in _NEVER_SHOWN or "\ufe00" <= char <= "\ufe0e" or "\U000e0100" <= char <= "\U000e01ef":
+        return False
+    return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def _code_or_why_not(block: str) -> str:
+    """A code block as it is, or one that says why it is not there."""
+    if not all(map(_is_seen, block)):
+        reason = "characters that do not show"
+    elif break_commit_words(block) != block:
+        reason = "words that would act in a commit message"
+    else:
+        return block
+    return f"```text\n(a code block was held back: it holds {reason})\n```\n"
 
 
 def _harmless(text: str) -> str:
     """Mentions, closing keywords, slash and workflow commands broken by a character that does not show."""
     text = _MENTION.sub(f"@{_ZERO_WIDTH}", text)
     text = _SLASH_COMMAND.sub(rf"\1{_ZERO_WIDTH}/", text)
-    text = break_commit_words(text)
+    text = break_commit_words(plain_addresses(text))
     return _WORKFLOW_COMMAND.sub(rf"\1{_ZERO_WIDTH}\2", text)
 
 
@@ -94,16 +129,16 @@ def _harmless_markdown(text: str) -> str:
     Always by a character that does not show, never by a backslash or an entity: those mean different things
     inside and outside inline code, and where inline code ends is not for this program to guess.
     """
-    for pattern in (_ENTITY, _TAG, _IMAGE):
+    for pattern in (_ENTITY, _TAG):
         text = pattern.sub(rf"\g<0>{_ZERO_WIDTH}", text)
-    return _harmless(text)
+    return _harmless(break_images(text))
 
 
-def _split_fences(text: str) -> Iterator[tuple[bool, str]]:
+def split_fences(text: str, *, as_is: bool = False) -> Iterator[tuple[bool, str]]:
     """Parts of `text` in order, each with whether it is a fenced code block (its fences included).
 
-    An opening fence loses its indentation: at the margin it belongs to no list or quotation, so nothing but
-    a closing fence can end it, and a reader of Markdown agrees with this one on where code ends.
+    Unless `as_is`, an opening fence loses its indentation: at the margin it belongs to no list or quotation, so
+    nothing but a closing fence can end it, and a reader of Markdown agrees with this one on where code ends.
     """
     part: list[str] = []
     fence = ""
@@ -111,7 +146,7 @@ def _split_fences(text: str) -> Iterator[tuple[bool, str]]:
         match = _FENCE.match(line)
         if not fence and match and not (line.lstrip(" ")[0] == "`" and "`" in line[match.end() :]):
             yield False, "".join(part)
-            part, fence = [line.lstrip(" ")], match.group(1)
+            part, fence = [line if as_is else line.lstrip(" ")], match.group(1)
         elif fence and match and match.group(1).startswith(fence) and not line[match.end() :].strip():
             part.append(line)
             yield True, "".join(part)
@@ -124,7 +159,7 @@ def _split_fences(text: str) -> Iterator[tuple[bool, str]]:
 def _closing_fence(text: str) -> str:
     """The fence that `text` leaves open, closed: what is put after it must not become code."""
     last = ""
-    for is_code, part in _split_fences(text):
+    for is_code, part in split_fences(text):
         last = part if is_code else ""
     if not last:
         return ""

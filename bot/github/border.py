@@ -32,6 +32,10 @@ _LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
 _NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 
 
+Leaving = Callable[[str, object], object]
+"""From a path of the API and the JSON that is to be written there to what is written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What GitHub said: `data` is its JSON, `None` where there was no body. Header names are lower case."""
@@ -56,6 +60,8 @@ class Border:
     def __init__(self, hub: github.Github, pace: Pace) -> None:
         self._hub = hub
         self._pace = pace
+        self.leaving: Leaving | None = None
+        """Makes the JSON of each write fit to leave, or raises: the gate's, where `bot.gate.github` made the client."""
         self._tags = Tags()
         self.calls: list[ApiCall] = []
 
@@ -102,8 +108,9 @@ class Border:
         self, doing: str, verb: str, path: str, body: object, parse: Callable[[Any], T], *, safe: bool
     ) -> T:
         """Write. `safe`: doing it twice is the same as doing it once, so it may be repeated when no answer came."""
+        fields = self.leaving(path, body) if self.leaving is not None else body
         self._pace.before_write()
-        return understood(doing, parse, self._ask(doing, verb, path, body, safe=safe).data)
+        return understood(doing, parse, self._ask(doing, verb, path, fields, safe=safe).data)
 
     def _ask(
         self,

@@ -34,7 +34,10 @@ class GitHub(
 
 
 def connect(token: str, api_url: str, *, pace: Pace | None = None) -> GitHub:
-    """A client for the API at `api_url`. Asks nothing yet; PyGithub is imported here (125 ms)."""
+    """A client for the API at `api_url`. Asks nothing yet; PyGithub is imported here (125 ms).
+
+    What writes gets its client from `bot.gate.github`, which puts the gate at its writes.
+    """
     from github import Auth
 
     return GitHub(hub_at(api_url, Auth.Token(token) if token else None), pace or Pace())

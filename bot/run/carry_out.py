@@ -65,6 +65,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     progress = progress_comment(
         _shown_at(work, request), where, say, watch, dry_run=asked.dry_run,
         comment=int(begun) if begun.isdecimal() else 0, fields=spending(request.actor, work.now, most),
+        environment=environment,
     )  # fmt: skip
     progress.begin()
     stop = CancelToken()

@@ -14,7 +14,7 @@ from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier, Verb
 from bot.github.app import Access
-from bot.github.client import GitHub, connect
+from bot.github.client import GitHub
 from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.intake.asked import Asked, Cause
@@ -28,6 +28,7 @@ from bot.policy.schema import Policy
 from bot.publish.markers import ANSWER, REFUSED
 from bot.publish.thread import Place, key_of, put_comment
 from bot.publish.traces import tries_at
+from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.run.overheard import Overheard
 from bot.run.quota import Quota, check_quota, usd_left
@@ -85,7 +86,7 @@ def run_event(
     where = signed_in(where, wanted.repository.name, _access(wanted))
     for secret in where.made.values():
         mask(secret)
-    github = connect(where.token, where.api_url)
+    github = client_for(where, environment)
     if wanted.repository.clone_url:
         github.know(wanted.repository)
     else:

@@ -11,7 +11,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.github.app import Access
-from bot.github.client import GitHub, connect
+from bot.github.client import GitHub
 from bot.intake.admission import Admission
 from bot.intake.answers import Ignored, Refusal
 from bot.intake.asked import Given, recognise
@@ -24,6 +24,7 @@ from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
 from bot.run.again import event_behind
+from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 
 
@@ -55,7 +56,7 @@ def publish_bundle(
     where = signed_in(where, where.acts_for or bundle.outcome.request.repository, Access.PUBLISH)
     for secret in where.made.values():
         mask(secret)
-    github = connect(where.token, where.api_url)
+    github = client_for(where, environment)
     _check_request(bundle.outcome.request, environment, where, github)
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         published = publish(

@@ -12,7 +12,6 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
 from bot.gate.redact import Redactor
 from bot.gate.text import withhold_if_secret
-from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
@@ -22,6 +21,7 @@ from bot.publish.markers import ENDED, is_ours, told_to
 from bot.publish.progress import Progress, ProgressState, close_progress
 from bot.publish.spending import cost
 from bot.publish.thread import Place, post, put_comment, with_mark, written_at
+from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment
 from bot.run.lines import turn_lines, waiting_line, while_heard
 from bot.run.secrets import known_secrets
@@ -106,7 +106,7 @@ class JobLog:
 
 def progress_comment(
     place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool, comment: int = 0,
-    fields: Mapping[str, str],
+    fields: Mapping[str, str], environment: Mapping[str, str],
 ) -> ProgressComment:  # fmt: skip
     """The comment at `place`, none without one; with `dry_run` its writes go to `say`. `comment` is the id of the one
     that was begun before the program was installed, 0 for none. `fields` go into its mark."""
@@ -115,7 +115,7 @@ def progress_comment(
 
     def host() -> Host:
         # A client of its own: it is used on the comment's thread, and a client is not for two.
-        client: GitHub = connect(where.token, where.api_url)
+        client = client_for(where, environment)
         return Recorder(client, say) if dry_run else client
 
     return ProgressComment(Progress(host, place, comment=comment, fields=fields), where.run_url, watch)

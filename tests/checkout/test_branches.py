@@ -167,7 +167,11 @@ def test_counting_works_before_the_first_commit(tmp_path: Path) -> None:
         (1, "`$(touch x)`; rm -rf /", "agent/issue-1-touch-x-rm-rf"),
         (1, "a\u3000b", "agent/issue-1-a-b"),
         (2, "--upload-pack=touch", "agent/issue-2-upload-pack-touch"),
-        (3, "x" * 100, "agent/issue-3-" + "x" * 40),
+        (3, "x" * 100, "agent/issue-3"),
+        (3, "Fix dGhpcyBpcyBhIHNlY3JldA now", "agent/issue-3-fix-now"),
+        (3, "MFRGGZDFMZTWQ2LKNNWG23TPOBYXE43U", "agent/issue-3"),
+        (3, "3f9a8b7c6d5e4f3a2b1c", "agent/issue-3"),
+        (3, "Upgrade to Python 3.12, utf8 (#42)", "agent/issue-3-upgrade-to-python-3-12-utf8-42"),
         (
             4,
             "one two three four five six seven eight nine ten",

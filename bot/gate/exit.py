@@ -1,0 +1,120 @@
+"""The one door to GitHub: every field of every write goes through it, whoever wrote the field.
+
+The parts of a text were made harmless where they were put together; nothing here relies on it. What is found here is
+a slip of our own, so a text with a secret is replaced whole, and a name with one stops the write.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+from bot.contracts.errors import GateError
+from bot.contracts.threads import OWN_MARKER
+from bot.gate.addresses import HOSTS, plain_addresses
+from bot.gate.detect import Detector
+from bot.gate.redact import Redactor
+from bot.gate.text import break_images, split_fences, without_unseen
+
+# Fields that people read as text. All others are names that GitHub acts by, which nothing may be changed in.
+_PROSE = frozenset({"title", "body", "summary", "message", "description"})
+_LINES = frozenset({"title"})
+_CONTENT = "content"
+_PULL = re.compile(r"/repos/[^/]+/[^/]+/pulls(?:/\d+)?")
+_PLAIN = ("message",)
+_BREAK = "\u200b"
+# Ours, which say how a text looks and nothing else: no attribute but `open`.
+_OWN_TAG = (
+    r"/?(?:details|summary|sub|sup|code|pre|br|hr|kbd|b|i|em|strong|p|h[1-6]|ul|ol|li|table|t[hdr]|thead|tbody|blockquote)"
+    r"(?:\s+open)?\s*/?>"
+)
+_FOREIGN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!{_OWN_TAG})(?!{re.escape(OWN_MARKER[1:])})", re.IGNORECASE)
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+class Exit:
+    """Knows the secrets of the job and the hosts that links may lead to. One a job; one thread at a time."""
+
+    def __init__(self, secrets: Mapping[str, str], server_url: str = "") -> None:
+        self._redactor = Redactor(secrets)
+        self._detector = Detector(self._redactor)
+        own = urlsplit(server_url).netloc.lower()
+        self._hosts: Collection[str] = HOSTS | {own} if own else HOSTS
+
+    def __call__(self, path: str, fields: object) -> object:
+        """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` where a name in it is not."""
+        return self._value(path, "", fields)
+
+    def markdown(self, text: str, *, links: bool = True) -> str:
+        """A text that GitHub renders, fit to leave. Without `links` those in it are left as they are."""
+        if reason := self._detector.withhold(text):
+            mark = text.rstrip().rpartition("\n")[2]
+            kept = (
+                f"\n\n{mark}\n" if mark.startswith(OWN_MARKER) and not self._detector.withhold(mark) else ""
+            )
+            return f"({reason[0].upper()}{reason[1:]}.){kept}"
+        return "".join(
+            part if is_code else self._rendered(part, links)
+            for is_code, part in split_fences(text, as_is=True)
+        )
+
+    def _rendered(self, text: str, links: bool) -> str:
+        seen = _without_comments(without_unseen(text))
+        broken = break_images(_FOREIGN_TAG.sub(rf"\g<0>{_BREAK}", seen))
+        return plain_addresses(broken, self._hosts) if links else broken
+
+    def _value(self, path: str, name: str, value: object) -> object:
+        if isinstance(value, str):
+            return self._text(path, name, value)
+        if isinstance(value, Mapping):
+            return {key: self._value(path, str(key), inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(path, name, inner) for inner in value]
+        return value
+
+    def _text(self, path: str, name: str, text: str) -> str:
+        if name not in _PROSE:
+            self._check_name(name, text)
+            return text
+        if name not in _PLAIN and name not in _LINES:
+            # A pull request's text has the repository's own template in it, whose links are the repository's.
+            return self.markdown(text, links=_PULL.fullmatch(path) is None)
+        if reason := self._detector.withhold(text):
+            return f"({reason})"
+        seen = without_unseen(text)
+        return " ".join(seen.split()) if name in _LINES else seen
+
+    def _check_name(self, name: str, text: str) -> None:
+        if name == _CONTENT:
+            try:
+                content = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise GateError("A file that was to be stored on GitHub is not in base64.") from error
+            if held := self._redactor.holds_secret(content):
+                raise GateError(f"A file that was to be stored on GitHub holds the value of {held}.")
+            return
+        if _UNPRINTABLE.search(text):
+            raise GateError(f"The field {name} of a write to GitHub holds a character that does not show.")
+        if reason := self._detector.withhold(text):
+            raise GateError(f"The field {name} of a write to GitHub is {reason}.")
+
+
+def _without_comments(text: str) -> str:
+    """Without the hidden text of others, such as a template's hints, which nobody reads any more. One that is not
+    closed stays, to be broken."""
+    parts: list[str] = []
+    at = kept = 0
+    while (start := text.find("<!--", at)) >= 0:
+        end = text.find("-->", start + 2)
+        if end < 0:
+            break
+        at = end + len("-->")
+        if not text.startswith(OWN_MARKER, start):
+            parts.append(text[kept:start])
+            kept = at
+    return "".join([*parts, text[kept:]])
