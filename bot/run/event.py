@@ -242,7 +242,14 @@ class _Handling:
             return self.refuse(left)
         tell_of_dropped(self.host, self.reader, request, self.place, admission(self.policy), self.watch)
         work = Work(
-            self.asked, self.environment, self.where, self.github, self.place, self.policy, self.given.now, left
+            self.asked,
+            self.environment,
+            self.where,
+            self.github,
+            self.place,
+            self.policy,
+            self.given.now,
+            left,
         )
         return carry_out(work, request, self.say, self.watch)
 
