@@ -8,8 +8,18 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.act import ACT
+
+# How long an example takes, and how long it takes to think of one, is the machine's affair.
+settings.register_profile(
+    "suite",
+    settings(),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, *settings().suppress_health_check],
+)
+settings.load_profile("suite")
 
 _REASONS = {
     "bubblewrap": "bubblewrap does not work here (install it: apt-get install bubblewrap)",

@@ -299,7 +299,7 @@ def in_a_process(script: str, path: Path) -> subprocess.Popen[str]:
 
 def test_a_full_disk_is_said_once_and_leaves_a_readable_journal(tmp_path: Path) -> None:
     process = in_a_process(FULL_DISK, tmp_path / "j")
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=240)
     assert said.splitlines()[0].endswith("cannot be written: File too large.")
     assert said.splitlines()[1] == "True"
     file = read_journal(tmp_path / "j")
@@ -322,7 +322,7 @@ print(end.stop.value, "|", end.reason)
 
 
 def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
-    said, _ = in_a_process(FULL_IN_A_RUN, tmp_path).communicate(timeout=60)
+    said, _ = in_a_process(FULL_IN_A_RUN, tmp_path).communicate(timeout=240)
     assert said.startswith("error | The journal ")
     assert said.endswith("cannot be written: File too large.\n")
     assert list(read_journal(tmp_path / "journal.jsonl").records(lines.Result))

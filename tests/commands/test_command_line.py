@@ -10,26 +10,30 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from bot import __version__
 from bot.commands.main import VERBS, run
+from tests.support import warm
 from tests.support.stage import Ran, command
 
 
 def cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
-    done = subprocess.run(
-        command(*args),
-        cwd=cwd,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    """The program started from nothing, as all of this file is about."""
+    done = warm.run_cold(command(*args), _environment(environment), cwd)
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def warm_cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
+    done = warm.run(command(*args), _environment(environment), cwd)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **more}
 
 
 def test_version() -> None:

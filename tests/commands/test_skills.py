@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import ExitCode
-from tests.commands.test_command_line import cli
+from tests.commands.test_command_line import warm_cli as cli
 from tests.skills.corpus import skill
 from tests.support.repositories import make_repository
 

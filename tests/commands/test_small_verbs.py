@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.run.demo import RECORDING
-from tests.commands.test_command_line import cli
+from tests.commands.test_command_line import warm_cli as cli
 from tests.support.repositories import sample_repository
 from tests.support.stage import Ran
 

@@ -240,12 +240,7 @@ def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str)
 def test_what_it_writes_is_sound_for_each_shape(tmp_path: Path, shape: str) -> None:
     repo = make_repository(tmp_path / "project", SHAPES[shape][0])
     assert init(repo, "--yes").code == 0
-    checked = subprocess.run(
-        command("policy", "check", repo / ".github" / "agent.yml"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    checked = warm.run(command("policy", "check", repo / ".github" / "agent.yml"))
     assert checked.returncode == 0, checked.stdout + checked.stderr
     commit_all(repo)
     file = ".github/workflows/agent.yml"

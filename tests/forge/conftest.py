@@ -131,7 +131,7 @@ class Wire:
 
     def __init__(self, forge: Forge, token: str = "") -> None:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._connection = http.client.HTTPConnection(forge.url.removeprefix("http://"), timeout=20)
+        self._connection = http.client.HTTPConnection(forge.url.removeprefix("http://"), timeout=120)
 
     def __call__(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None

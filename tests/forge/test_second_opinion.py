@@ -83,7 +83,7 @@ class Talk:
 
     def __init__(self, address: str, token: str) -> None:
         host, _, self._base = address.removeprefix("http://").partition("/")
-        self._connection = http.client.HTTPConnection(host, timeout=20)
+        self._connection = http.client.HTTPConnection(host, timeout=120)
         self._headers = {"Authorization": f"token {token}", "Content-Type": "application/json"}
         self.heard: list[tuple[str, int, object]] = []
 

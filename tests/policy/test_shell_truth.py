@@ -102,7 +102,7 @@ def test_words_are_what_bash_hands_to_the_program(command: str, tmp_path: Path) 
             f"{builtin}\n", f"{tmp_path}/{builtin}\n"
         )
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "RAN": str(ran), "LC_ALL": "C.UTF-8"}
-    subprocess.run([str(BASH), "-c", shadowed], env=environment, timeout=20, check=False)
+    subprocess.run([str(BASH), "-c", shadowed], env=environment, timeout=120, check=False)
     calls = sorted(
         tuple(call.split("\0")) for call in ran.read_text().removesuffix("\0end\0").split("\0end\0")
     )

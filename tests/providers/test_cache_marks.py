@@ -66,7 +66,7 @@ def grown(history: list[Message], at: int, turn: tuple[int, int, bool, bool]) ->
         history.append(user(f"go on {at}"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(TURNS)
 def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(
     turns: list[tuple[int, int, bool, bool]],

@@ -212,12 +212,12 @@ def test_what_it_leaves_behind_ends_with_it(workshop: Workshop, mark: str) -> No
 
 
 def test_a_time_limit_ends_it_and_is_an_error(workshop: Workshop, mark: str) -> None:
-    start(workshop, f"echo up; sleep {mark}", timeout=1)
+    start(workshop, f"echo up; sleep {mark}", timeout=2)
     outcome = look(workshop, wait=60)
     assert outcome.is_error
     assert outcome.metadata["timed_out"] is True
     assert (
-        f"[timed out after 1 s: the command and all its processes were killed while these ran: sleep {mark};"
+        f"[timed out after 2 s: the command and all its processes were killed while these ran: sleep {mark};"
         in (outcome.content)
     )
     assert running(f"sleep\0{mark}") == []
