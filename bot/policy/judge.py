@@ -14,7 +14,11 @@ from bot.policy.rule import PATCH_TOOL, SHELL_TOOL, WRITING_TOOLS, CommandRule, 
 from bot.policy.schema import Effect
 from bot.policy.shell import ShellCommand, parse_shell
 
+# Linux opens none that is longer.
+_LONGEST_PATH = 4096
 _MOST_SPELLINGS = 50
+# Letters of what was tried that are compared with what is allowed.
+_COMPARED = 200
 _SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
 
 AnyRule = TypeVar("AnyRule", bound=Rule)
@@ -45,6 +49,12 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
     if plain is None:
         return None
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
+    if len(plain) > _LONGEST_PATH:
+        # No file has such a name; nobody waits for each glob to be tried on it, and nothing is allowed by it.
+        over = _strictest(
+            [one for one in path_rules if _is_for(one, tool) and one.effect is not Effect.ALLOW]
+        )
+        return None if over is None else (over, "")
     rule = _strictest([rule for rule in path_rules if _is_for(rule, tool) and covers_path(rule, plain)])
     if rule is None:
         return None
@@ -87,7 +97,7 @@ def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: st
     welcome += [
         glob for one in rules if one.effect is Effect.ALLOW and tool in one.tools for glob in one.globs
     ]
-    found = difflib.get_close_matches(path, welcome, n=1, cutoff=0.0)
+    found = difflib.get_close_matches(path[:_COMPARED], welcome, n=1, cutoff=0.0)
     return f"`{tool}` under {found[0]}" if found else ""
 
 
@@ -112,5 +122,5 @@ def _nearest_command(
         if not any(covers_shell(one, ShellCommand(None, (words,))) for one in refusing)
     ]
     tried = " ".join(shell.seen[0]) if shell.seen else ""
-    found = difflib.get_close_matches(tried, spelled, n=1, cutoff=0.0)
+    found = difflib.get_close_matches(tried[:_COMPARED], spelled, n=1, cutoff=0.0)
     return f"`{found[0]}`" if found else ""

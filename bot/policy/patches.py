@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-_HEADER = re.compile(r"^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*\S)", re.MULTILINE)
+_HEADERS = tuple(f"*** {what}:" for what in ("Add File", "Delete File", "Update File", "Move to"))
 
 
 def patched_paths(patch: object) -> list[str]:
     """The paths in a patch's text. Only headers stand in the first column: every line of a body has a prefix. What
     hides from this is asked about by the tool itself, file by file, before anything is written."""
-    return _HEADER.findall(patch) if isinstance(patch, str) else []
+    if not isinstance(patch, str):
+        return []
+    headers = (line.partition(":")[2].strip() for line in patch.split("\n") if line.startswith(_HEADERS))
+    return [path for path in headers if path]

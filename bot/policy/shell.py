@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_COMMAND = 8 * 1024
 # In seconds of this thread's own time. The parser takes time by the square of some texts' length, and then the command
 # is opaque too; what people write takes a hundredth of a second at most.
-MAX_PARSING = 0.5
+MAX_PARSING = 0.2
 # Beneath this many bytes no text comes near the limit, so none is kept.
 _SURELY_SHORT = 512
 
