@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.contracts.wall import Canary, Wall
 from bot.report.summary import ended_summary, run_summary, trouble_summary
 from tests.support.outcomes import OUTCOME
 
@@ -40,3 +41,15 @@ def test_an_error_stands_in_a_block_that_it_cannot_close() -> None:
     text = trouble_summary("publish", "```\n# Done")
     assert "# Done" not in text.splitlines()
     assert text.startswith("## Slash Agent: publish failed\n")
+
+
+def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_better_one() -> None:
+    canaries = (Canary("TCP", True, False), Canary("io_uring", False, False), Canary("signal", True, True))
+    wall = Wall("T2", "Landlock ABI 5", "6.11.0", 5, canaries, ("bubblewrap is not installed.",))
+    text = run_summary(replace(OUTCOME, wall=wall)).replace("\\_", "_")
+    assert "| sandbox | Landlock ABI 5, tier T2, kernel 6.11.0, Landlock ABI 5 |" in text
+    assert (
+        "| canaries | 1 out of reach: TCP; closed on this machine: io_uring; reached: signal |"
+        in text.replace("\\_", "_")
+    )
+    assert "| sandbox, note | bubblewrap is not installed. |" in text

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from bot.sandbox.choose import bubblewrap
+from bot.workshop.client.process import _children
 from bot.workshop.client.workshop import Workshop
 from tests.support.workshops import Bench, bash, make_tree
 
@@ -183,3 +184,14 @@ def test_a_workshop_started_on_a_thread_outlives_the_thread(bench: Bench) -> Non
     thread.start()
     thread.join()
     assert bash(started[0], "sleep 0.3; echo on").content.startswith("on\n")
+
+
+def test_a11_bubblewrap_itself_is_started_without_our_environment(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process outside, too: in other versions it is the first one inside, where everybody could read it."""
+    monkeypatch.setenv("WALL_CANARY", CANARY)
+    bench.start(bubblewrap())
+    started = [pid for pid in _children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
+    assert len(started) == 1
+    assert CANARY.encode() not in Path(f"/proc/{started[0]}/environ").read_bytes()

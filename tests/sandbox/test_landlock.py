@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import NoSandboxError
+from bot.egress.way_out import WayOut
 from bot.sandbox import landlock
 from bot.sandbox.choose import HOW_TO_FIX
 from bot.sandbox.confinement import Mounts
@@ -154,3 +155,11 @@ def test_no_command_reaches_the_guardian(bench: Bench) -> None:
     assert host_of(guardian) == inside.facts.pid
     said = bash(inside, f"kill -9 {guardian}; kill -STOP {guardian}; kill -9 {os.getpid()}").content
     assert said.count("Operation not permitted") == 3
+
+
+def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
+    """Never a silent loss. Breaks: bot/workshop/client/workshop.py "not confinement.gives_way_out"."""
+    with pytest.raises(
+        NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) can give none"
+    ):
+        bench.start(here(), way_out=WayOut(("python",)))
