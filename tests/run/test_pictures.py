@@ -1,10 +1,15 @@
-"""A picture in a thread, from the event to the model, and in what is left of the run."""
+"""A picture in a thread, to the model, and in what is left of the run: journal, replay, and whoever goes on from it.
+
+That an event's run looks for them at all is shown in `tests/attacks/test_text_into_the_model.py`.
+"""
 
 from __future__ import annotations
 
 import base64
-import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,60 +18,91 @@ from bot.agent.journal import read_journal
 from bot.agent.repair import rebuilt
 from bot.contracts.journal import Note, UserText
 from bot.contracts.messages import Image
+from bot.contracts.request import Request, Thread, Verb
 from bot.forge import Forge
 from bot.forge.bundled import MAINTAINER
+from bot.run.github_env import read_github_environment
+from bot.run.pictures import from_github
+from bot.run.replay import Replay, replay
 from tests.attachments.pictures import noise, opened
-from tests.support.model_script import Say
-from tests.support.model_server import ModelServer
+from tests.support.model_script import Call, Say, Step
+from tests.support.repositories import git
 from tests.support.stage import Stage, open_stage
+from tests.support.verb_runs import Came, carry_out, request_in
 
 pytestmark = pytest.mark.bubblewrap
 
 
+@dataclass(frozen=True)
+class Explained:
+    """One run, its bundle put aside; `first` is its first message, as it was sent."""
+
+    stage: Stage
+    bundle: Path
+    request: Request
+    came: Came
+    first: Any
+
+
 @pytest.fixture(scope="module")
-def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stage, list[Any], str]]:
-    """One run, the parts of its first message, and what the bot then said in the thread."""
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("pictures") / "stage")
         address = forge.attach(stage.repo, MAINTAINER, noise(1600, 40))
         broken = forge.attach(stage.repo, MAINTAINER, b"\x89PNG\r\n\x1a\n")
-        number = stage.new_issue(body=f"See ![the dashboard]({address}) and ![another]({broken}).")
-        with ModelServer([Say("It shows 60 seconds.")]) as server:
-            ran = stage.run(model=server, event=stage.ask("/agent explain", number=number))
-            assert ran.code == 0, ran.said
-            parts = server.requests[0].json["messages"][0]["content"]
-        yield stage, parts, ran.said
+        body = f"See ![the dashboard]({address}) and ![another]({broken})."
+        thread = Thread(stage.new_issue(body=body), "60 seconds", body, MAINTAINER, "")
+        request = replace(request_in(stage, Verb.EXPLAIN, "this issue"), thread=thread)
+        came = run(stage, request, Call("ls", {"path": "."}), Say("It shows 60 seconds."))
+        kept = Path(shutil.copytree(stage.bundle, stage.folder / "kept"))
+        yield Explained(stage, kept, request, came, first_of(came, 0))
 
 
-def test_the_model_is_shown_the_picture_and_told_where_it_stands(
-    explained: tuple[Stage, list[Any], str],
-) -> None:
-    _, parts, _ = explained
-    assert [part["type"] for part in parts] == ["text", "image"]
-    assert parts[1]["source"]["media_type"] == "image/png"
-    assert opened(base64.b64decode(parts[1]["source"]["data"])).size == (1568, 39)
-    text = parts[0]["text"]
-    assert ") [this is picture 1] and" in text
-    assert ") [image not shown: it is broken or cut off]." in text
-    assert "picture 1, in the issue, 1568 × 39" in text.partition("# Pictures")[2]
+def run(stage: Stage, request: Request, *steps: Step, **job: Any) -> Came:
+    where = read_github_environment(stage.environment(stage.sample.run_token))
+    return carry_out(stage, request, steps, pictures=from_github(where), **job)
 
 
-def test_the_journal_in_the_bundle_brings_the_same_message_back(
-    explained: tuple[Stage, list[Any], str],
-) -> None:
-    stage, parts, _ = explained
-    journal = read_journal(stage.bundle / "journal.jsonl")
+def first_of(came: Came, request: int) -> Any:
+    parts = came.asked[request]["messages"][0]["content"]
+    return [{name: value for name, value in part.items() if name != "cache_control"} for part in parts]
+
+
+def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Explained) -> None:
+    text, picture = explained.first
+    assert (text["type"], picture["type"]) == ("text", "image")
+    assert picture["source"]["media_type"] == "image/png"
+    assert opened(base64.b64decode(picture["source"]["data"])).size == (1568, 39)
+    assert ") [this is picture 1] and" in text["text"]
+    assert ") [image not shown: it is broken or cut off]." in text["text"]
+    assert "picture 1, in the issue, 1568 × 39" in text["text"].partition("# Pictures")[2]
+    assert first_of(explained.came, 1) == explained.first
+
+
+def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Explained) -> None:
+    journal = read_journal(explained.bundle / "journal.jsonl")
     first = rebuilt(journal).messages[0]
     [image] = [part for part in first.parts if isinstance(part, Image)]
-    assert base64.b64encode(image.data).decode() == parts[1]["source"]["data"]
+    assert base64.b64encode(image.data).decode() == explained.first[1]["source"]["data"]
     assert next(journal.records(UserText)).images == (image,)
     notes = [note.text for note in journal.records(Note)]
     assert "picture 1, in the issue, 1568 × 39" in notes
     assert "An image in the issue is not shown to the model: it is broken or cut off." in notes
 
 
-def test_nothing_of_the_decoding_is_left(explained: tuple[Stage, list[Any], str]) -> None:
-    stage, _, _ = explained
-    assert stage.left_over() == []
-    assert not list(stage.temp.rglob("workshop-pictures"))
-    assert "token=" not in json.dumps(stage.outcome())
+def test_a_replay_and_a_run_that_goes_on_have_it_from_the_journal(
+    explained: Explained, tmp_path: Path
+) -> None:
+    stage, bundle = explained.stage, explained.bundle
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    assert replay(Replay(bundle / "journal.jsonl", clone), {}).difference == ""
+    later = replace(explained.request, verb=Verb.CONTINUE, instruction="and now?")
+    came = run(stage, later, Say("The same."), resume=bundle)
+    assert first_of(came, 0) == explained.first
+
+
+def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:
+    explained.came.folder.drop_trees()
+    assert not list(explained.came.folder.root.rglob("workshop-pictures"))
+    assert "token=" not in (explained.bundle / "outcome.json").read_text()
