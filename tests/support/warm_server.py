@@ -72,7 +72,7 @@ def _tell_the_end(child: int, pid: int, asking: socket.socket) -> None:
 
 
 def _become(asked: dict[str, Any], handles: list[int]) -> None:
-    """What a process that was started with `asked` would be, past its beginning again without secrets."""
+    """What a process that was started with `asked` would be, up to the line that calls `main`."""
     for number, handle in enumerate(handles):
         os.dup2(handle, number)
         os.close(handle)
@@ -121,7 +121,6 @@ if __name__ == "__main__":
     _import_all()
     _hasten()
     if serve(socket.socket(fileno=int(sys.argv.pop()))):
-        # Past `bot.commands.clean_start`, which would execute another program: its tests are in tests/commands.
-        from bot.commands.main import run
+        from bot.__main__ import main
 
-        sys.exit(run(sys.argv[1:]))
+        main()
