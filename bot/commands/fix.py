@@ -4,7 +4,6 @@ is a new local branch with one commit. What is checked out, and files you have n
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from bot.commands.options import add_local_run
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode
 from bot.contracts.wording import count_of
-from bot.github.actions import Actions
+from bot.github.actions import Actions, json_text
 from bot.run.local import Fix, Fixed, fix
 
 EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make parse_duration accept days"'
@@ -47,8 +46,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     )
     fixed = fix(asked, os.environ, Actions(os.environ, sys.stderr).print)
     if arguments.json:
-        json.dump(_as_json(fixed), sys.stdout, indent=1)
-        print()
+        print(json_text(_as_json(fixed), indent=1))
     else:
         say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)
         _say_where(fixed, arguments.patch)

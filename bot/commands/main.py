@@ -104,7 +104,7 @@ def _load(verb: str) -> ModuleType:
 def _internal_error(verb: str, error: Exception) -> ExitCode:
     """One sentence for people; the traceback for whoever asks, since it may quote what a journal would mask."""
     if os.environ.get("SLASH_AGENT_TRACEBACK"):
-        traceback.print_exception(error)
+        _say("".join(traceback.format_exception(error)).rstrip())
     _say(
         f"slash-agent {verb}: internal error, please report it: {type(error).__name__}: {error} "
         "(SLASH_AGENT_TRACEBACK=1 shows where)"

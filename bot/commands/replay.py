@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from bot.commands.options import SANDBOXES
 from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
 from bot.run.replay import Replay, replay
 from bot.run.restore import told
 
@@ -33,9 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
+    say = Actions(os.environ, sys.stdout).print
     if arguments.versions:
         for line in told(arguments.journal, arguments.repo, arguments.path):
-            print(line)
+            say(line)
         return ExitCode.DONE
     asked = Replay(arguments.journal, arguments.repo, arguments.sandbox, arguments.rerun)
     replayed = replay(asked, os.environ)
@@ -47,7 +50,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 f"The patch cannot be written to {arguments.patch}: {error.strerror}."
             ) from error
     if replayed.difference:
-        print(f"different: {replayed.difference}")
+        say(f"different: {replayed.difference}")
         return ExitCode.INTERNAL
     print(f"same patch: {len(replayed.patch)} bytes, sha256 {replayed.recorded_sha256}")
     return ExitCode.DONE

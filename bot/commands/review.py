@@ -4,7 +4,6 @@ JSON or SARIF. Nothing of the checkout is touched, and nothing is posted."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review
 from bot.contracts.wording import count_of
-from bot.github.actions import Actions
+from bot.github.actions import Actions, json_text
 from bot.run.local_review import LocallyReviewed, LocalReview, review
 
 EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
@@ -53,8 +52,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.sarif and done.review is not None:
         _write_sarif(arguments.sarif, done.review)
     if arguments.json:
-        json.dump(_as_json(done), sys.stdout, indent=1)
-        print()
+        print(json_text(_as_json(done), indent=1))
     else:
         _say(done, Actions(os.environ, sys.stdout).print)
     return done.exit_code

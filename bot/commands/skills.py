@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.wording import count_of
+from bot.github.actions import Actions, json_text
 from bot.skills.catalogue import catalogue
 from bot.skills.check import check
 from bot.skills.find import Found, Held, here
@@ -37,12 +38,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return _list(here(arguments.repo), as_json=arguments.json)
     judged, notes = check(arguments.folder)
     for note in notes:
-        print(note, file=sys.stderr)
+        Actions(os.environ, sys.stderr).print(note)
     if arguments.json:
-        print(json.dumps([_verdict(one) for one in judged], indent=2))
+        print(json_text([_verdict(one) for one in judged], indent=2))
     else:
         for one in judged:
-            print(_in_words(one))
+            Actions(os.environ, sys.stdout).print(_in_words(one))
     return ExitCode.DONE if not notes and all(one.conforms for one in judged) else ExitCode.USAGE
 
 
@@ -52,11 +53,13 @@ def _example(line: int) -> str:
 
 def _list(found: Found, *, as_json: bool) -> ExitCode:
     if as_json:
-        print(json.dumps({"skills": [_in_json(held) for held in found.held], "notes": found.notes}, indent=2))
+        print(json_text({"skills": [_in_json(held) for held in found.held], "notes": found.notes}, indent=2))
         return ExitCode.DONE
-    print(catalogue([held.skill for held in found.held]) or "(no skills loaded)")
+    Actions(os.environ, sys.stdout).print(
+        catalogue([held.skill for held in found.held]) or "(no skills loaded)"
+    )
     for note in found.notes:
-        print(note, file=sys.stderr)
+        Actions(os.environ, sys.stderr).print(note)
     return ExitCode.DONE
 
 

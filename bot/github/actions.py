@@ -7,6 +7,7 @@ could have guessed.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -16,17 +17,12 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from bot.contracts.errors import UsageError
+from bot.contracts.plain_text import printable
 
 # The runner drops a step summary over 1 MiB whole.
 SUMMARY_LIMIT = (1 << 20) - 4096
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
-# ECMA-48 sequences (CSI, OSC, DCS, PM, APC, SOS), then other control characters but newline and tab.
-_ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]).*?(?:\x07|\x1b\\|\x9c)",
-    re.DOTALL,
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Actions:
@@ -138,9 +134,9 @@ def escape_property(text: str) -> str:
     return escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def printable(text: str) -> str:
-    """`text` without terminal sequences and control characters; carriage returns become line ends."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+def json_text(value: object, indent: int | None = None) -> str:
+    """`value` as JSON that is no command to the runner, on whichever line it stands."""
+    return json.dumps(value, indent=indent).replace("##[", "##\\u005b")
 
 
 def _looks_like_command(text: str) -> bool:

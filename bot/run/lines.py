@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from bot.agent.loop import TurnInfo
 from bot.contracts.messages import ToolCall
+from bot.contracts.plain_text import named
 from bot.policy.patches import patched_paths
 
 _WIDTH = 100
@@ -51,9 +52,9 @@ def _subject(call: ToolCall) -> str:
     if not isinstance(arguments, dict):
         return ""
     if paths := patched_paths(arguments.get("patch")):
-        return ", ".join(paths)
-    named = (arguments.get(name) for name in _SUBJECTS)
-    return next((" ".join(value.split()) for value in named if isinstance(value, str)), "")
+        return ", ".join(map(named, paths))
+    given = (arguments.get(name) for name in _SUBJECTS)
+    return next((named(" ".join(value.split())) for value in given if isinstance(value, str)), "")
 
 
 def _cut(line: str, width: int) -> str:

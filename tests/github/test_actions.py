@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
-from bot.github.actions import SUMMARY_LIMIT, Actions, printable
+from bot.contracts.plain_text import printable
+from bot.github.actions import SUMMARY_LIMIT, Actions, json_text
+from tests.support.runner_log import FORMS, commands
 
 
 def read_outputs(text: str) -> dict[str, str]:
@@ -30,24 +33,6 @@ def read_outputs(text: str) -> dict[str, str]:
             name, _, plain = line.partition("=")
             found[name] = plain
     return found
-
-
-def runner_commands(log: str) -> list[str]:
-    """The commands that a runner would carry out: `::name` at a line's start, `##[` anywhere, unless stopped."""
-    commands: list[str] = []
-    stopped = ""
-    for line in log.splitlines():
-        stripped = line.lstrip()
-        if stopped:
-            if stripped == f"::{stopped}::":
-                stopped = ""
-            continue
-        if stripped.startswith("::stop-commands::"):
-            stopped = stripped.removeprefix("::stop-commands::")
-        elif stripped.startswith("::") or "##[" in line:
-            commands.append(stripped)
-    assert not stopped
-    return commands
 
 
 @pytest.fixture
@@ -130,7 +115,7 @@ COMMANDS = [
 def test_printed_text_commands_nothing(step: tuple[Actions, io.StringIO, Path, Path], text: str) -> None:
     actions, out, _, _ = step
     actions.print(text)
-    assert runner_commands(out.getvalue()) == []
+    assert commands(out.getvalue()) == []
 
 
 @settings(deadline=None)
@@ -138,7 +123,7 @@ def test_printed_text_commands_nothing(step: tuple[Actions, io.StringIO, Path, P
 def test_no_text_at_all_commands_anything(text: str) -> None:
     out = io.StringIO()
     Actions({"GITHUB_ACTIONS": "true"}, out).print(text)
-    assert runner_commands(out.getvalue()) == []
+    assert commands(out.getvalue()) == []
 
 
 def test_text_cannot_end_its_own_fence() -> None:
@@ -146,7 +131,7 @@ def test_text_cannot_end_its_own_fence() -> None:
     out = io.StringIO()
     Actions({"GITHUB_ACTIONS": "true"}, out, token=lambda: next(tokens)).print("::seen::\n::error::x")
     assert "::stop-commands::fresh" in out.getvalue()
-    assert runner_commands(out.getvalue()) == []
+    assert commands(out.getvalue()) == []
 
 
 @pytest.mark.parametrize(
@@ -183,3 +168,19 @@ def test_a_runner_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> N
     environment = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(tmp_path / "missing" / "output")}
     with pytest.raises(UsageError, match="could not be written"):
         Actions(environment, io.StringIO()).set_output("status", "changed")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_of_a_command_is_one_when_it_is_printed(
+    step: tuple[Actions, io.StringIO, Path, Path], form: str
+) -> None:
+    actions, out, _, _ = step
+    actions.print(f"{form}\n{form}")
+    actions.annotate("warning", form, title=form)
+    assert [line.split(" ")[0] for line in commands(out.getvalue())] == ["::warning"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_of_a_command_is_one_in_json(form: str) -> None:
+    assert commands(json_text({"a": form}, indent=1)) == []
+    assert json.loads(json_text({"a": [form]})) == {"a": [form]}

@@ -6,7 +6,7 @@ one, so how the output was cut into pieces makes no difference.
 
 from __future__ import annotations
 
-import re
+from bot.contracts.plain_text import CONTROLS, SEQUENCES
 
 LONGEST = 256 * 1024
 """Bytes of a line that are held until its end is known. Of a longer one the beginning is given away as it is; of
@@ -14,13 +14,6 @@ a longer row of progress states only the last is held."""
 
 _HELD_BACK = 8 * 1024
 _ODD = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
-_TERMINAL = re.compile(
-    r"\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"  # operating system command: titles, links
-    r"|\x1b[PX^_][^\x1b\n]{0,4096}\x1b\\"  # device control and other strings
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequence: colours, cursor
-    r"|\x1b[ -/]*[0-~]"  # any other escape
-)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Terminal:
@@ -71,12 +64,12 @@ def plain(raw: bytes) -> bytes:
 
 
 def _plain(text: str) -> str:
-    text = _TERMINAL.sub("", text.replace("\r\n", "\n"))
+    text = SEQUENCES.sub("", text.replace("\r\n", "\n"))
     if "\x08" in text:
         text = "\n".join(map(_overstruck, text.split("\n")))
     if "\r" in text:
         text = "\n".join(map(_last_state, text.split("\n")))
-    return _CONTROL.sub("", text).replace("\u2028", " ").replace("\u2029", " ")
+    return CONTROLS.sub("", text).replace("\u2028", " ").replace("\u2029", " ")
 
 
 def _overstruck(line: str) -> str:

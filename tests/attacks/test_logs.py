@@ -1,0 +1,56 @@
+"""What a child of the run prints, in a step's log: no command to the runner (A-19), nothing for a terminal (A-50)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.run.conftest import Cli
+from tests.support.attacks import fix_with
+from tests.support.fix_script import shell
+from tests.support.model_script import Call, Say
+from tests.support.repositories import make_repository
+from tests.support.runner_log import FORMS, commands
+
+pytestmark = pytest.mark.bubblewrap
+
+PRINT = "cat <<'X'\n" + "\n".join(FORMS) + "\nX\n"
+HARMLESS = re.compile("::(add-mask|warning|notice|error|group|endgroup) ?")
+RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def carried_out(log: str) -> list[str]:
+    """The commands in a log that a run of ours does not give itself."""
+    return [
+        line
+        for line in commands(log)
+        if any(form.strip() in line for form in FORMS) or not HARMLESS.match(line)
+    ]
+
+
+def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo: Path) -> None:
+    """Commands, paths, titles and answers are shown in the log. Breaks: bot/github/actions.py "stop-commands"."""
+    everything = "\n".join(FORMS)
+    steps = [
+        PRINT,
+        Call("view", {"path": everything}),
+        Call("describe_change", {"title": "Say more", "summary": everything}),
+        shell(f"echo 'print(2)' > src/app.py; {PRINT} exit 3"),
+        Say(everything),
+    ]
+    done = fix_with(cli.home, repo, steps, cli.environment(GITHUB_ACTIONS="true"))
+    assert done.ran.code == 0, done.ran.said
+    for log in (done.ran.out, done.ran.err):
+        assert carried_out(log) == []
+        assert RAW.findall(log) == []
+
+
+def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path) -> None:
+    """It is quoted in the error. Breaks: bot/commands/main.py "Actions(os.environ, sys.stderr).print(line)"."""
+    files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
+    repo = make_repository(tmp_path / "app", files)
+    done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"))
+    assert "set-env" in done.ran.err
+    assert carried_out(done.ran.err) == []

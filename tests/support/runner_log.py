@@ -1,0 +1,49 @@
+"""What GitHub's runner would carry out of a step's log: a parser that reads it as the runner does."""
+
+from __future__ import annotations
+
+FORMS = (
+    "::set-env name=LD_PRELOAD::/tmp/x.so",
+    "::set-output name=allowed::true",
+    "::add-path::/tmp/bin",
+    "::add-mask::a",
+    "::save-state name=x::1",
+    "::error file=a.py,line=1::all is lost",
+    "::warning::x",
+    "::notice::x",
+    "::debug::x",
+    "::group::x",
+    "::endgroup::",
+    "::echo::on",
+    "::add-matcher::/tmp/matcher.json",
+    "::remove-matcher owner=x::",
+    "::stop-commands::known",
+    "::known::",
+    "   ::set-env name=A::indented",
+    "\u00a0\u3000::set-env name=A::after other blanks",
+    "##[set-env name=A]old form",
+    "text before ##[add-path]/tmp/bin",
+    "\x1b[31m::set-env name=A::in colour",
+    "\x1b]0;title\x07::set-env name=A::after a title",
+    "done\r::set-env name=A::written over",
+    "::set-env name=A%0A::x",
+)
+"""Lines that a child may print: each is a command, or looks like one when something is taken from it."""
+
+
+def commands(log: str) -> list[str]:
+    """`::name` at a line's start, blanks apart, and `##[` anywhere in it; nothing between `stop-commands` and the
+    token that it named."""
+    found: list[str] = []
+    stopped = ""
+    for line in log.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        stripped = line.lstrip()
+        if stopped:
+            if stripped.rstrip() == f"::{stopped}::":
+                stopped = ""
+        elif stripped.startswith("::stop-commands::"):
+            stopped = stripped.removeprefix("::stop-commands::").rstrip()
+        elif (stripped.startswith("::") and "::" in stripped[2:]) or ("##[" in line and "]" in line):
+            found.append(stripped)
+    assert not stopped, "commands were never let through again"
+    return found
