@@ -13,7 +13,7 @@ import lzma
 import re
 import string
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -47,7 +47,8 @@ _DUMP = r"(?m)^[0-9a-fA-F]{6,8}:?[ \t]+(?:[0-9a-fA-F]{2,4}[ \t]{1,2}){1,16}"
 _NUMBERS = r"(?:[0-9]{1,3}[\s,;]{1,3}){10,}[0-9]{0,3}"
 _ESCAPE = r"\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}"
 _PRINTED = r"[\t\n\r -~]{16,}"
-_DEFLATED = ((b"\x1f\x8b", 31), (b"x\x01", 15), (b"x^", 15), (b"x\x9c", 15), (b"x\xda", 15))
+_DEFLATED = (b"x\x01", b"x^", b"x\x9c", b"x\xda")
+_MOST_STARTS = 4
 
 
 class Reading(NamedTuple):
@@ -155,15 +156,30 @@ def _tags(text: bytes) -> Iterator[bytes]:
 
 
 def _inflated(data: bytes) -> Iterator[bytes]:
-    """What `data` is the compressed form of."""
+    """What was compressed in `data`: gzip, bzip2 and xz wherever they begin, as behind another text; zlib's own mark is
+    too short to be looked for but at the start."""
+    if data.startswith(_DEFLATED):
+        yield from _unpacked(zlib.decompressobj().decompress, data)
+    for start in _starts(data, b"\x1f\x8b\x08"):
+        yield from _unpacked(zlib.decompressobj(31).decompress, data[start:])
+    for start in _starts(data, b"BZh"):
+        yield from _unpacked(bz2.BZ2Decompressor().decompress, data[start:])
+    for start in _starts(data, b"\xfd7zXZ\0"):
+        yield from _unpacked(lzma.LZMADecompressor(memlimit=1 << 26).decompress, data[start:])
+
+
+def _starts(data: bytes, mark: bytes) -> Iterator[int]:
+    at = -1
+    for _ in range(_MOST_STARTS):
+        at = data.find(mark, at + 1)
+        if at < 0:
+            return
+        yield at
+
+
+def _unpacked(unpack: Callable[[bytes, int], bytes], data: bytes) -> Iterator[bytes]:
     try:
-        for mark, bits in _DEFLATED:
-            if data.startswith(mark):
-                yield zlib.decompressobj(bits).decompress(data, _INFLATED)
-        if data.startswith(b"BZh"):
-            yield bz2.BZ2Decompressor().decompress(data, _INFLATED)
-        if data.startswith(b"\xfd7zXZ\0"):
-            yield lzma.LZMADecompressor(memlimit=1 << 26).decompress(data, _INFLATED)
+        yield unpack(data, _INFLATED)
     except (zlib.error, lzma.LZMAError, OSError, EOFError):
         return
 

@@ -95,6 +95,9 @@ FURTHER: dict[str, Callable[[], str]] = {
         f'"{TOKEN[at : at + 3]}" +' for at in range(0, len(TOKEN), 3)
     ),
     "C array": lambda: ", ".join(f"0x{byte:02X}" for byte in RAW),
+    "hex and gzip one behind the other": lambda: (
+        b"nothing to see".hex() + _b64(gzip.compress(_ENVIRONMENT.encode()))
+    ),
     "base64 cut at its start": lambda: _b64(_ENVIRONMENT)[3:],
 }
 

@@ -5,6 +5,8 @@ Each secret is real and where it would be: the run has it, and only the run.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import socket
 import subprocess
 import time
@@ -39,6 +41,9 @@ IN_HOME = {
     ".config/gh/hosts.yml": "canary-gh-6fc0",
 }
 IN_SETTINGS = "canary-extraheader-70d1"
+IN_TEMPORARY = "canary-of-the-runners-folder-81e2"
+# A secret that got in somehow, as an attacker would carry it out.
+CARRIED = CANARIES["ACTIONS_RUNTIME_TOKEN"]
 
 LOOKS = (
     "env; set; export -p; printenv -0 | tr '\\0' '\\n'",
@@ -79,7 +84,14 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     folder.mkdir()
     for name in ("env", "output", "path"):
         (folder / name).write_text("")
-    repo = make_repository(top / "app", {"a.txt": "a\n"})
+    temporary = top / "temp"
+    temporary.mkdir()
+    (temporary / "git-credentials-1.config").write_text(
+        f"[http]\n\textraheader = AUTHORIZATION: basic {IN_TEMPORARY}\n"
+    )
+    repo = make_repository(
+        top / "app", {"a.txt": "a\n", **{f"leak-{name}": text for name, text in carried().items()}}
+    )
     with (repo / ".git" / "config").open("a") as settings:
         settings.write(f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {IN_SETTINGS}\n')
     with socket.socket(socket.AF_UNIX) as docker, socket.create_server(("127.0.0.1", 0)) as port:
@@ -100,9 +112,22 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
             "GITHUB_PATH": folder / "path",
         }
         paths = {name: str(path) for name, path in runner.items()}
+        paths["RUNNER_TEMP"] = str(temporary)
         environment = {**Cli(home).environment(**CANARIES, **paths), "PATH": "/usr/bin:/bin"}
         cleared = "rm environ parent home; echo harmless > b.txt"
-        yield fix_with(home, repo, [*commands, links, *FILES, cleared], environment)
+        yield fix_with(home, repo, [*commands, links, *FILES, cleared, "cat leak-*"], environment)
+
+
+def carried() -> dict[str, str]:
+    """One secret in a few of the forms that a log's masking does not know."""
+    raw = f"CI=1\nACTIONS_RUNTIME_TOKEN={CARRIED}\nHOME=/root\n".encode()
+    return {
+        "twice": base64.b64encode(base64.b64encode(raw)).decode(),
+        "packed": base64.b64encode(gzip.compress(raw, mtime=0)).decode(),
+        "hex": raw.hex(),
+        "cut": CARRIED[4:],
+        "spaced": " ".join(CARRIED),
+    }
 
 
 def _with(words: dict[str, str], command: str) -> str:
@@ -111,47 +136,96 @@ def _with(words: dict[str, str], command: str) -> str:
     return command
 
 
-SECRETS = {"ANTHROPIC_API_KEY": KEY, **CANARIES, **IN_HOME, "extraheader": IN_SETTINGS}
+SECRETS = {
+    "ANTHROPIC_API_KEY": KEY,
+    **CANARIES,
+    **IN_HOME,
+    "extraheader": IN_SETTINGS,
+    "RUNNER_TEMP": IN_TEMPORARY,
+}
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_no_secret_is_found_in_any_form(attacked: Attacked, name: str) -> None:
+def test_a15_no_dump_of_environment_memory_or_files_holds_a_secret(attacked: Attacked, name: str) -> None:
+    """A-09, A-10, A-12, A-13 and A-15: whatever the model looks into, with its tools and by commands.
+
+    Breaks: bot/workshop/client/environment.py "names = (*_FROM_HOST"
+    """
     everything = attacked.everything()
     assert not [form for form in forms(SECRETS[name]) if form in everything]
 
 
 def test_every_place_was_looked_at(attacked: Attacked) -> None:
     """Else the tests above would show nothing."""
-    assert len(attacked.seen) == len(LOOKS) + len(FILES) + 2
+    assert len(attacked.seen) == len(LOOKS) + len(FILES) + 3
     assert attacked.files == {"b.txt"}
 
 
-def test_the_files_that_steer_later_steps_were_not_reached(attacked: Attacked) -> None:
+def test_a12_what_checkout_left_behind_is_told_of_and_not_shown(attacked: Attacked) -> None:
+    """A-12: the outcome names both places, and nothing of what is in them.
+
+    Breaks: bot/run/job.py "job = _with_leftovers(job)"
+    """
+    notes = " ".join(attacked.outcome["notes"])
+    assert "git-credentials-1.config" in notes and ".git/config" in notes
+    assert "persist-credentials: false" in notes
+
+
+@pytest.mark.parametrize("form", carried())
+def test_a16_a_secret_that_got_in_is_in_nothing_that_leaves(attacked: Attacked, form: str) -> None:
+    """A-16: the model read it in a form that is not masked; journal, report, outcome and log do not hold it.
+
+    Breaks: bot/gate/detect.py "return shown if what is None else"
+    """
+    text = carried()[form].encode()
+    kept = b"".join(path.read_bytes() for path in attacked.bundle.iterdir()) + attacked.ran.said.encode()
+    assert text not in kept
+    assert "ACTIONS_RUNTIME_TOKEN" in attacked.outcome["redactions"]
+
+
+def test_a18_the_files_that_steer_later_steps_were_not_reached(attacked: Attacked) -> None:
+    """A-18: GITHUB_ENV, GITHUB_OUTPUT and GITHUB_PATH.
+
+    Breaks: bot/workshop/client/environment.py "names = (*_FROM_HOST" (and the folder in the mounts)
+    """
     folder = attacked.bundle.parent.parent / "runner"
     assert [(folder / name).read_text() for name in ("env", "output", "path")] == ["", "", ""]
 
 
-def test_no_secret_is_on_a_command_line_while_a_run_goes_on(cli: Cli, repo: Path) -> None:
-    """A-17: anybody on the machine may list processes."""
+def test_a17_no_secret_is_on_a_command_line_or_in_what_a_process_was_started_with(
+    cli: Cli, repo: Path
+) -> None:
+    """A-17: anybody on the machine may list processes; whoever runs as the same user may read more.
+
+    Breaks: bot/commands/clean_start.py "os.execve(sys.executable, command"
+    """
     with ModelServer([Turn((Call("bash", {"command": "sleep 1"}),), delay=0.5), Say("done")]) as server:
         environment = cli.environment(**CANARIES, **server.environment(KEY))
         argv = command("fix", "--repo", repo, "--model", MODEL, "x")
         with subprocess.Popen(
             argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
+            while process.poll() is None and not server.requests:
+                time.sleep(0.01)
             lines = b""
             while process.poll() is None:
-                lines += _command_lines()
+                lines += b"".join(_of_process(pid) for pid in _family(process.pid))
                 time.sleep(0.01)
-    assert str(repo).encode() in lines
+    assert str(repo).encode() in lines and b"workshop" in lines
     assert not [name for name, value in SECRETS.items() if value.encode() in lines]
 
 
-def _command_lines() -> bytes:
-    found = b""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found += path.read_bytes()
-        except OSError:
-            continue
-    return found
+def _family(pid: int) -> list[int]:
+    """A process and all below it."""
+    try:
+        tasks = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return []
+    return [pid, *(each for children in tasks for child in children for each in _family(int(child)))]
+
+
+def _of_process(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
