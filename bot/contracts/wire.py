@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+
+TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_FRAME = 16 * 1024 * 1024
 _HEADER = 4

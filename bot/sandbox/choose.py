@@ -13,7 +13,7 @@ from typing import Literal
 from bot.contracts.errors import NoSandboxError
 from bot.sandbox import seccomp
 from bot.sandbox.bubblewrap import Bubblewrap
-from bot.sandbox.landlock import OLDEST, Landlock, version
+from bot.sandbox.landlock import OLDEST, Landlock, granted_of_the_system, version
 from bot.sandbox.off import Off
 
 Setting = Literal["auto", "strict", "landlock", "off"]
@@ -66,7 +66,7 @@ def landlock() -> Landlock:
     if abi < OLDEST:
         has = f"version {abi} of Landlock" if abi else "no Landlock"
         raise NoSandboxError(f"This kernel ({os.uname().release}) has {has}; version {OLDEST} is needed.")
-    return Landlock(abi)
+    return Landlock(abi, granted_of_the_system())
 
 
 def _version(program: str) -> tuple[int, ...]:

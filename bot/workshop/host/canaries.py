@@ -8,10 +8,12 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
-Planted = Mapping[str, Any]
-"""As `protocol.md` has it in `hello`."""
+TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+    Planted = Mapping[str, Any]  # as `protocol.md` has it in `hello`
 
 _KERNEL_SETTING = "/proc/sys/kernel/core_pattern"
 """Names a program that the kernel runs outside of everything."""

@@ -11,7 +11,10 @@ import ctypes
 import os
 import select
 import signal
-from typing import NoReturn
+
+TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 4, 15, 36
 

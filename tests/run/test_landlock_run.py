@@ -1,0 +1,68 @@
+"""A whole run where no namespace can be made: setup, folders that are brought, checks before and after, replay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.sandbox.landlock import OLDEST, version
+from tests.run.conftest import Cli
+from tests.support.fix_script import DONE, shell
+from tests.support.model_script import Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
+from tests.support.stage import MODEL
+
+pytestmark = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+
+POLICY = """version: 1
+bring: [vendor]
+setup:
+  - command: mkdir -p build && echo 41 > build/answer
+checks:
+  - name: answer
+    command: sh check.sh
+"""
+
+
+def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(
+        tmp_path / "app",
+        {
+            ".github/agent.yml": POLICY,
+            ".gitignore": "vendor/\n",
+            "check.sh": 'test "$(sh vendor/add.sh "$(cat build/answer)")" = "$(cat want)"\n',
+            "want": "40\n",
+        },
+    )
+    (repo / "vendor").mkdir()
+    (repo / "vendor/add.sh").write_text("echo $(($1 + 1))\n")
+    steps: list[Step] = [
+        shell("sh vendor/add.sh $(cat build/answer); pwd"),
+        shell("rm -r build vendor; echo 42 > want"),
+        DONE,
+    ]
+    out = tmp_path / "out"
+    with ModelServer(steps) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--out", out, "--json", "fix it",
+            model=server,
+        )  # fmt: skip
+        assert len(server.requests) > 1, ran.said
+        asked = json.dumps(server.requests[0].json["messages"])
+        seen = json.dumps(server.requests[1].json["messages"][-1])
+    outcome = ran.json["outcome"]
+    check = outcome["checks"][0]
+    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed"), check
+    assert [file["path"] for file in outcome["files"]] == ["want"]
+    # The model is told of the place where the tree is, since nothing can be shown elsewhere.
+    tree = seen.partition("42\\n")[2].partition("\\n")[0]
+    assert tree.endswith("/tree")
+    assert f"repository root: {tree}" in asked
+    again = cli(
+        "replay", out / "journal.jsonl", "--repo", repo, "--patch", tmp_path / "p", "--sandbox", "landlock"
+    )
+    assert again.code == 0, again.said
+    assert (tmp_path / "p").read_bytes() == (out / "changes.patch").read_bytes()
