@@ -18,7 +18,7 @@ from bot.sandbox.choose import HOW_TO_FIX
 from bot.sandbox.confinement import Mounts
 from bot.sandbox.landlock import Landlock
 from bot.workshop.client.errors import WorkshopError
-from bot.workshop.client.process import _children
+from bot.workshop.client.process import HostProcess, _children
 from tests.support.workshops import Bench, bash, eventually, make_tree, running
 
 pytestmark = pytest.mark.skipif(landlock.version() < landlock.OLDEST, reason="this kernel has no Landlock")
@@ -163,3 +163,16 @@ def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
         NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) can give none"
     ):
         bench.start(here(), way_out=WayOut(("python",)))
+
+
+def test_a_program_that_is_no_host_of_ours_may_end_when_it_has_read_all(tmp_path: Path) -> None:
+    """Breaks: bot/workshop/host/guardian.py "poll.poll(_OWN_WAY_OUT * 1000)"."""
+    process = HostProcess(
+        here(), ["/bin/sh", "-c", "cat; sleep 0.2; echo end"], Mounts(tmp_path, str(tmp_path)), {}
+    )
+    said, given = process.pipes
+    os.write(given, b"read\n")
+    os.close(given)
+    with open(said, "rb") as answer:
+        assert answer.read() == b"read\nend\n"
+    process.kill()

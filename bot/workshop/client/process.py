@@ -105,7 +105,8 @@ class HostProcess:
             raise WorkshopError(f"The tool host (process {self.process.pid}) could not be killed.")
 
     def _kill_kept(self) -> None:
-        """Its guardian sees that we hung up, ends everything beneath it and goes last."""
+        """Its guardian ends everything beneath it and goes last."""
+        self.process.terminate()
         self._thread.join(_GONE_LIMIT)
         if self._thread.is_alive():
             # Stopped, or starved: what is beneath it first, since it would go to nobody afterwards.

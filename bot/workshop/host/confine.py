@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import signal
 import stat
 import struct
 import sys
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """The same on every machine."""
 
-_SET_NO_NEW_PRIVS, _SET_SECCOMP, _SET_PDEATHSIG, _CAPBSET_DROP, _CAP_AMBIENT = 38, 22, 1, 24, 47
+_SET_NO_NEW_PRIVS, _SET_SECCOMP, _CAPBSET_DROP, _CAP_AMBIENT = 38, 22, 24, 47
 _AMBIENT_CLEAR_ALL = 4
 _FILTER = 2
 _PATH_BENEATH = 1
@@ -71,7 +70,6 @@ def confine(descriptor: int) -> None:
     _prctl(_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities(plan["kept_capabilities"])
     guardian.fork()
-    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
     _restrict(plan)
     _filter(bytes.fromhex(plan["seccomp"]))
 

@@ -16,7 +16,10 @@ TYPE_CHECKING = False  # without importing it: the start waits for this, and `ty
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 4, 15, 36
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 4, 15, 36
+
+_OWN_WAY_OUT = 60.0
+"""Seconds that the host has to end by itself once nobody can say anything to it any more."""
 
 
 def fork() -> None:
@@ -24,30 +27,47 @@ def fork() -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
     libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    asked, ask = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.signal(signal.SIGTERM, _do_nothing)
+    signal.set_wakeup_fd(ask, warn_on_full_buffer=False)
+    libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     parent = os.getpid()
     child = os.fork()
     if child:
         libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
-        _guard(child)
+        _guard(child, asked)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.close(asked)
+    os.close(ask)
+    libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)  # it was killed already
 
 
-def _guard(host: int) -> NoReturn:
+def _do_nothing(number: int, frame: object) -> None:
+    pass  # the number is in the pipe
+
+
+def _guard(host: int, asked: int) -> NoReturn:
     try:
         os.close(1)  # the host's end of the pipe is the host's alone
-        _wait(host)
+        _wait(os.pidfd_open(host), asked)
     finally:
         _end_all()
         os._exit(0)
 
 
-def _wait(host: int) -> None:
-    """Until the host ends or the supervisor hangs up, be it by dying: nobody else has its end of the pipe."""
+def _wait(host: int, asked: int) -> None:
+    """Until the host ends, or the supervisor asks for the end of all, or dies. Where it only hangs up the host may end
+    by itself."""
     poll = select.poll()
-    poll.register(os.pidfd_open(host), select.POLLIN)
+    poll.register(host, select.POLLIN)
+    poll.register(asked, select.POLLIN)
     poll.register(0, 0)  # nothing is read here: POLLHUP comes unasked
-    poll.poll()
+    if {fd for fd, _ in poll.poll()} == {0}:
+        poll.unregister(0)
+        poll.poll(_OWN_WAY_OUT * 1000)
 
 
 def _end_all() -> None:
