@@ -1,7 +1,7 @@
 """The shipped workflows, executed by act: jobs, conditions, outputs, artifacts and the action's own steps.
 
 What each step does is tested in `test_workflow.py`, which is faster. Here it is whether a runner that is not ours
-reads the workflows as we mean them.
+reads the workflows as we mean them. Three start what was installed, the others a program that is loaded already.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tests.support.fix_script import DONE, EDITS, VIEW, mending
 from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
+from tests.support.warm import warm_venv
 
 pytestmark = [pytest.mark.act, pytest.mark.bubblewrap, pytest.mark.node]
 
@@ -87,9 +88,9 @@ def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -
     assert not [line for line in [KEY, *app.key.splitlines()[1:-1]] if line in ran.log]
 
 
-def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage, installed: Path) -> None:
+def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage) -> None:
     with ModelServer([DONE]) as server:
-        ran = act(stage, server, installed).run("agent.yml", stage.ask("/agent fix this", REPORTER))
+        ran = act(stage, server, warm_venv()).run("agent.yml", stage.ask("/agent fix this", REPORTER))
         assert server.requests == []
     assert ran.jobs == {"gate": "success"}, ran.log
     assert "Install Slash Agent" not in steps(ran)
@@ -98,7 +99,7 @@ def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage, insta
     assert stage.pulls() == []
 
 
-def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, installed: Path) -> None:
+def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage) -> None:
     """The fork's author may do nothing here; the policy lets them have their own pull request reviewed."""
     stage.forge.commit(stage.repo, {".github/agent.yml": POLICY})
     fork = stage.forge.fork(stage.repo, REPORTER)
@@ -108,7 +109,7 @@ def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, installed: Path) -
     event = {"action": "opened", "number": number, "pull_request": pull, "sender": pull["user"]}
     event["repository"] = stage.sample.event["repository"]
     with ModelServer([FINDING, Say("It fails on nothing.")]) as server:
-        ran = act(stage, server, installed).run("review.yml", event, "pull_request_target")
+        ran = act(stage, server, warm_venv()).run("review.yml", event, "pull_request_target")
     assert ran.jobs == {"run": "success", "publish": "success"}, ran.log
     [remark] = stage.get(f"pulls/{number}/comments")
     assert (remark["path"], remark["line"]) == ("stats.py", 2)
@@ -132,7 +133,7 @@ def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> N
     assert ran.artifacts == {"slash-agent-bundle"}, ran.log
 
 
-def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage, installed: Path) -> None:
+def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> None:
     task = "---\nschedule: '* * * * *'\n---\nWrite the file {name}.txt.\n"
     names = ("links", "tests", "words")
     stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task.format(name=name) for name in names})
@@ -144,7 +145,7 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage, ins
         return DONE if asked.results else Call("write", {"path": f"{name}.txt", "content": "mended\n"})
 
     with ModelServer(script) as server:
-        ran = act(stage, server, installed).run("maintenance.yml", event, "schedule")
+        ran = act(stage, server, warm_venv()).run("maintenance.yml", event, "schedule")
     assert set(ran.jobs.values()) == {"success"}, ran.log
     assert "rest" not in ran.jobs
     assert ran.artifacts == {f"slash-agent-bundle-riverbend.tidytime.{name}" for name in names}, ran.log

@@ -17,6 +17,7 @@ from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import WORKFLOWS
 from tests.support.stage import Stage
+from tests.support.warm import warm_venv
 
 TASK = "---\nschedule: '* * * * *'\n---\nWrite down what {name} is.\n"
 NOTES, SHUT = "riverbend/notes", "riverbend/shut"
@@ -35,7 +36,7 @@ def pulls(stage: Stage, repository: str) -> list[Any]:
 @pytest.mark.act
 @pytest.mark.bubblewrap
 @pytest.mark.node
-def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage, installed: Path) -> None:
+def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage) -> None:
     """The forge takes no other signature than one of the app's key (RS256) that is in its time."""
     for name in (NOTES, SHUT):
         stage.forge.create_repository(*name.split("/"), private=True)
@@ -59,7 +60,7 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
             stage,
             {"ANTHROPIC_API_KEY": KEY, "APP_PRIVATE_KEY": app.key},
             {"ANTHROPIC_BASE_URL": server.url},
-            installed,
+            warm_venv(),
             {
                 "SLASH_AGENT_REPOSITORIES": f"{SHUT}, {NOTES}, {stage.repo}",
                 "SLASH_AGENT_APP_ID": str(app.id),
