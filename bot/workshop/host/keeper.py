@@ -5,9 +5,9 @@ left. What the command does to its own processes (new sessions, double forks, an
 difference: whoever loses its parent becomes a child of this process. It ends with the host.
 
 What is said over the socket: the host sends `RUN`, the length of a JSON object and the object (`argv`, `cwd`,
-`environment`) with a descriptor for both outputs, and `SWEEP` where all that is left should be killed now. The
-keeper answers with `REPLY`: `BEGUN` or `FAILED` first; `ENDED` when the command is over and left something running;
-`DONE` when nothing of it is left.
+`environment`, `tell`) with a descriptor for both outputs, and `SWEEP` where all that is left should be killed now. The
+keeper answers with `REPLY`: `FAILED`, or with `tell` `BEGUN`, first; `ENDED` when the command is over and left
+something running; `DONE` when nothing of it is left.
 """
 
 from __future__ import annotations
@@ -99,13 +99,15 @@ class _Keeper:
             output = int.from_bytes(ancillary[0][2], sys.byteorder)
             size = LENGTH.unpack(self._exactly(LENGTH.size))[0]
             try:
-                leader = _start(json.loads(self._exactly(size)), output)
+                job = json.loads(self._exactly(size))
+                leader = _start(job, output)
             except OSError as error:
                 self._say(FAILED, error.errno or errno.EIO)
                 continue
             finally:
                 os.close(output)
-            self._say(BEGUN, leader)
+            if job["tell"]:
+                self._say(BEGUN, leader)
             self._see_off(leader)
 
     def _see_off(self, leader: int) -> None:

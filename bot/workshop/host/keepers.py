@@ -51,14 +51,21 @@ class Keeper:
         """Readable when there is a word of it."""
         return self._sock.fileno()
 
-    def start(self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], output: int) -> None:
-        """Have a command started with both its outputs going to the descriptor `output`; the first word says how that
-        went. Nothing is waited for, since the command may stop its keeper. Raises `EOFError` when that is gone."""
-        job = json.dumps({"argv": list(argv), "cwd": str(cwd), "environment": dict(environment)}).encode()
+    def start(
+        self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], output: int, *, tell: bool
+    ) -> None:
+        """Have a command started with both its outputs going to the descriptor `output`; a word follows where that fails,
+        and where it is done if it should `tell`. Nothing is waited for, since the command may stop its keeper. Raises
+        `EOFError` when that is gone."""
+        job = json.dumps(
+            {"argv": list(argv), "cwd": str(cwd), "environment": dict(environment), "tell": tell}
+        ).encode()
+        message = keeper.RUN + keeper.LENGTH.pack(len(job)) + job
         descriptor = output.to_bytes(4, sys.byteorder)
         try:
-            self._sock.sendmsg([keeper.RUN], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)])
-            self._sock.sendall(keeper.LENGTH.pack(len(job)) + job)
+            # In one piece where it can be: each wakes the keeper, which costs more than all else here.
+            sent = self._sock.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)])
+            self._sock.sendall(message[sent:])
         except OSError as error:
             raise EOFError from error
 

@@ -61,7 +61,7 @@ def run_command(
     sink: Sink,
     keepers: Keepers,
     watchdog: Watchdog,
-    started: Callable[[], None] = lambda: None,
+    started: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
 
@@ -73,7 +73,7 @@ def run_command(
     os.set_blocking(output, False)
     try:
         try:
-            keeper = _start(argv, cwd, environment, write_end, keepers)
+            keeper = _start(argv, cwd, environment, write_end, keepers, tell=started is not None)
         finally:
             os.close(write_end)
         command = _Command(keeper, output, sink, cancelled, watchdog, began + timeout)
@@ -93,12 +93,18 @@ def run_command(
 
 
 def _start(
-    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], output: int, keepers: Keepers
+    argv: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    output: int,
+    keepers: Keepers,
+    *,
+    tell: bool,
 ) -> Keeper:
     while True:
         keeper = keepers.take()
         try:
-            keeper.start(argv, cwd, environment, output)
+            keeper.start(argv, cwd, environment, output, tell=tell)
         except EOFError:
             keepers.drop(keeper)  # killed while it waited, by a command in the background: take another
         else:
@@ -133,7 +139,7 @@ class _Command:
         for fd in (keeper.fileno(), output, cancelled.fileno()):
             self._poll.register(fd, select.POLLIN)
 
-    def see_off(self, started: Callable[[], None]) -> None:
+    def see_off(self, started: Callable[[], None] | None) -> None:
         while True:
             until = min(self._deadline, self._watchdog.due)
             ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
@@ -145,7 +151,8 @@ class _Command:
                     return self._note(word)
                 if word.kind == ENDED:
                     return self._leave_the_rest()
-                started()
+                if started is not None:
+                    started()
             if self._cancelled.fileno() in ready or time.monotonic() >= self._deadline:
                 if self._was_cancelled or self._late:
                     return self._sweep()

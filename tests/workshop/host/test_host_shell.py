@@ -51,7 +51,7 @@ class Shell:
         self.close()
         self.keepers = Keepers(limits(low))
 
-    def run(self, script: str, timeout: float = 60, started: Callable[[], None] = lambda: None) -> Ended:
+    def run(self, script: str, timeout: float = 60, started: Callable[[], None] | None = None) -> Ended:
         self.printed = b""
         self._disk = self._disk or DiskUse((self.folder,), self.keepers.limits.disk, self.disk_pause)
         return run_command(
