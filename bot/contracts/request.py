@@ -12,6 +12,9 @@ from bot.contracts.triage import Triage
 
 POLICY_FILE = ".github/agent.yml"
 
+TAKEN_OUT = "taken out"
+"""How words begin that say of hidden text that the model is not shown it."""
+
 _THE_THREAD = frozenset(
     {"", "this", "it", "this issue", "this bug", "this one", "this pull request", "this pr"}
 )
@@ -61,6 +64,12 @@ class Thread:
     comments: tuple[Comment, ...] = ()
     is_pull_request: bool = False
     left_out: tuple[str, ...] = ()
+
+    @property
+    def hidden(self) -> str:
+        """What was hidden in it from people and was not shown to the model, as a sentence; empty for nothing."""
+        said = [words for words in self.left_out if f" {TAKEN_OUT}" in words]
+        return f"Hidden text was not shown to the model: {'; '.join(said)}." if said else ""
 
 
 @dataclass(frozen=True, slots=True)

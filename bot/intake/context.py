@@ -68,8 +68,8 @@ def bare_thread(subject: Subject, prepared: Prepared | None = None) -> Thread:
     prepared = prepared or Prepared()
     return Thread(
         number=subject.number,
-        title=prepared.line(subject.title, MAX_TITLE),
-        body=prepared.text(subject.body, MAX_BODY),
+        title=prepared.line(subject.title, MAX_TITLE, "the title"),
+        body=prepared.text(subject.body, MAX_BODY, "the description"),
         author=subject.author.login if subject.author else "ghost",
         url=subject.url,
         is_pull_request=subject.is_pull_request,
@@ -96,7 +96,7 @@ def _size(comment: CommentData) -> int:
 
 
 def _as_context(comment: CommentData, prepared: Prepared) -> Comment:
-    body = prepared.text(comment.body, MAX_COMMENT)
+    body = prepared.text(comment.body, MAX_COMMENT, f"a comment by {comment.author}")
     return Comment(comment.id, comment.author, body, comment.created_at, comment.updated_at)
 
 

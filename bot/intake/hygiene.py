@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bot.intake.markup import without_hidden_markup
+
 MAX_PASSES = 4
+_LINES_NAMED = 5
 
 # Controls but tab and line ends; soft hyphen, fillers, bidi marks, zero-width and word joiners, byte order
 # mark, interlinear marks, tag characters with the variation selectors beyond the first sixteen, musical
@@ -22,6 +25,10 @@ _INVISIBLE = re.compile(
     "\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
+# The flags of England, Scotland and Wales are spelt out in tag characters; nothing else that is real is.
+_FLAG = re.compile("(\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+                   "|\U000e0077\U000e006c\U000e0073)\U000e007f)")  # fmt: skip
+COMMENT, CHARACTER = "HTML comment", "invisible character"
 _JOINERS_AND_SELECTORS = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
 _JOINERS = ("\u200c", "\u200d")
 # What real text has; a longer run, or another selector, spells out hidden bytes.
@@ -34,12 +41,22 @@ _OPENS_BLOCK = re.compile(r"^[ \t>*+\-0-9.)]*(?=<!--)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """What was taken out of a text: its kind, how much of it, and the first lines, from 1, that it stood on."""
+
+    kind: str
+    count: int
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cleaned:
     """`text` as its readers see it, with the number of HTML comments and invisible characters taken out."""
 
     text: str
     comments: int = 0
     characters: int = 0
+    hidden: tuple[Hidden, ...] = ()
 
 
 def clean(text: str) -> Cleaned:
@@ -47,22 +64,51 @@ def clean(text: str) -> Cleaned:
 
     Text that still changes after `MAX_PASSES` was built to do so: every `<` and `&` left in it is escaped.
     """
-    comments = characters = 0
+    found: list[tuple[str, int, int]] = []
     for _ in range(MAX_PASSES):
-        shown = visible(text)
-        removed_characters = len(text) - len(shown)
-        shown, removed_comments = _without_comments(shown)
-        if shown == text:
-            return Cleaned(text, comments, characters)
+        before, shown = text, visible(text)
+        if len(shown) != len(text):
+            found.append((CHARACTER, len(text) - len(shown), _first_difference(text, shown)))
+        shown, comments = _without_comments(shown)
+        found += [(COMMENT, 1, line) for line in comments]
+        shown, markup = without_hidden_markup(shown, visible)
+        found += [(kind, 1, line) for kind, line in markup]
         text = shown
-        comments += removed_comments
-        characters += removed_characters
-    return Cleaned(text.replace("&", "&amp;").replace("<", "&lt;"), comments, characters)
+        if text == before:
+            return _cleaned(text, found)
+    return _cleaned(text.replace("&", "&amp;").replace("<", "&lt;"), found)
 
 
 def visible(text: str) -> str:
     """`text` without characters that show nothing; HTML comments stay. For text whose source is what people read."""
-    return _JOINERS_AND_SELECTORS.sub(_kept_run, _INVISIBLE.sub("", text))
+    if "\U0001f3f4\U000e0067" in text:
+        # Every second part is a flag.
+        parts = _FLAG.split(text)
+        parts[::2] = map(_without_unseen, parts[::2])
+        return _JOINERS_AND_SELECTORS.sub(_kept_run, "".join(parts))
+    return _JOINERS_AND_SELECTORS.sub(_kept_run, _without_unseen(text))
+
+
+def _without_unseen(text: str) -> str:
+    return _INVISIBLE.sub("", text)
+
+
+def _cleaned(text: str, found: list[tuple[str, int, int]]) -> Cleaned:
+    counts: dict[str, int] = {}
+    lines: dict[str, dict[int, None]] = {}
+    for kind, count, line in found:
+        counts[kind] = counts.get(kind, 0) + count
+        lines.setdefault(kind, {})[line] = None
+    hidden = tuple(Hidden(kind, count, tuple(lines[kind])[:_LINES_NAMED]) for kind, count in counts.items())
+    return Cleaned(text, counts.get(COMMENT, 0), counts.get(CHARACTER, 0), hidden)
+
+
+def _first_difference(text: str, other: str) -> int:
+    """The line of `text` on which the two differ first."""
+    for number, (one, two) in enumerate(zip(text.split("\n"), other.split("\n"), strict=False), 1):
+        if one != two:
+            return number
+    return 1
 
 
 def _kept_run(match: re.Match[str]) -> str:
@@ -80,18 +126,22 @@ def _is_wide(character: str) -> bool:
     return character > "\xa0" and not character.isspace()
 
 
-def _without_comments(text: str) -> tuple[str, int]:
+def _without_comments(text: str) -> tuple[str, list[int]]:
+    """The text, and the line of each comment that was in it."""
     kept: list[str] = []
-    position = count = 0
+    lines: list[int] = []
+    position, line = 0, 1
     while (start := text.find(_OPEN, position)) >= 0:
         # `<!-->` and `<!--->` are whole comments: the closing may share the opening's dashes.
         end = text.find(_CLOSE, start + 2)
         if end < 0:
             opening = _OPENS_BLOCK.search(text, position)
             if opening:
-                return "".join(kept) + text[position : opening.end()], count + 1
+                lines.append(line + text.count("\n", position, opening.end()))
+                return "".join(kept) + text[position : opening.end()], lines
             break
         kept.append(text[position:start])
+        lines.append(line + text.count("\n", position, start))
+        line += text.count("\n", position, end)
         position = end + len(_CLOSE)
-        count += 1
-    return "".join(kept) + text[position:], count
+    return "".join(kept) + text[position:], lines

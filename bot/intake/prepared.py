@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from bot.contracts.request import TAKEN_OUT
 from bot.contracts.wording import count_of
 from bot.intake.hygiene import clean
+
+_PLACES = 4
 
 
 @dataclass(slots=True)
@@ -13,13 +16,17 @@ class Prepared:
     """Counts what it took out, over all texts that went through it."""
 
     shortened: int = 0
-    hidden_comments: int = 0
-    hidden_characters: int = 0
+    hidden: dict[str, int] = field(default_factory=dict)
+    places: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def text(self, text: str, limit: int) -> str:
+    def text(self, text: str, limit: int, where: str = "") -> str:
+        """`where` says which text it is, for the note on what was hidden in it."""
         cleaned = clean(text)
-        self.hidden_comments += cleaned.comments
-        self.hidden_characters += cleaned.characters
+        for one in cleaned.hidden:
+            self.hidden[one.kind] = self.hidden.get(one.kind, 0) + one.count
+            if where:
+                lines = ", ".join(map(str, one.lines))
+                self.places.setdefault(one.kind, {})[f"{where} line {lines}"] = None
         if len(cleaned.text) <= limit:
             return cleaned.text
         self.shortened += 1
@@ -27,15 +34,21 @@ class Prepared:
         missing = len(cleaned.text) - head - tail
         return f"{cleaned.text[:head]}\n[{missing} characters left out]\n{cleaned.text[-tail:]}"
 
-    def line(self, text: str, limit: int) -> str:
-        return " ".join(self.text(text, limit).split())
+    def line(self, text: str, limit: int, where: str = "") -> str:
+        return " ".join(self.text(text, limit, where).split())
 
     def words(self) -> tuple[str, ...]:
         return said(
             (self.shortened, "text", "shortened in the middle for length"),
-            (self.hidden_comments, "HTML comment", "taken out"),
-            (self.hidden_characters, "invisible character", "taken out"),
+            *((count, kind, self._why(kind)) for kind, count in self.hidden.items()),
         )
+
+    def _why(self, kind: str) -> str:
+        places = list(self.places.get(kind, ()))
+        if not places:
+            return TAKEN_OUT
+        more = f" and {len(places) - _PLACES} more texts" if len(places) > _PLACES else ""
+        return f"{TAKEN_OUT} ({'; '.join(places[:_PLACES])}{more})"
 
 
 def said(*rows: tuple[int, str, str]) -> tuple[str, ...]:

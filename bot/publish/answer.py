@@ -56,7 +56,9 @@ def answer_text(outcome: Outcome, links: Links) -> str:
         parts = ["**A question before this goes on:**", asked, _GO_ON]
     else:
         parts = [_said(outcome.answer, _ANSWER_LIMIT, "answer")]
-    parts += [shown_line(note, 500) for note in outcome.notes]
+    thread = outcome.request.thread
+    hidden = [thread.hidden] if thread and thread.hidden else []
+    parts += [shown_line(note, 500) for note in (*outcome.notes, *hidden)]
     return "\n\n".join([*parts, footer(outcome, links)])
 
 

@@ -169,7 +169,7 @@ def _view(
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
         "withheld": withheld,
-        "notes": outcome.notes,
+        "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
         "denials": outcome.denials,
         "figures": figures(outcome),
         "run_url": links.run,

@@ -19,7 +19,9 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = ())
     lines = [f"## Slash Agent: {outcome.status.value.replace('_', ' ')}", "", _sentence(outcome.reason), ""]
     if pull_url:
         lines += [f"Pull request: {pull_url}", ""]
-    lines += [f"- {_sentence(note)}" for note in notes[:_MOST]]
+    thread = outcome.request.thread
+    hidden = [thread.hidden] if thread and thread.hidden else []
+    lines += [f"- {_sentence(note)}" for note in (*hidden, *notes[:_MOST])]
     lines += ["", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {cell(value)} |" for name, value in _facts(outcome) if value]
     return "\n".join(lines) + "\n"

@@ -113,7 +113,13 @@ def test_hidden_text_is_taken_out_everywhere_and_said(tmp_path: Path) -> None:
         issue__body="b<!-- y -->" + chr(0x202E),
     )
     assert (thread.title, thread.body, thread.comments[0].body) == ("t", "b", "c")
-    assert thread.left_out == ("2 HTML comments taken out", "2 invisible characters taken out")
+    assert thread.left_out == (
+        "2 invisible characters taken out (the title line 1; the description line 1)",
+        "2 HTML comments taken out (the description line 1; a comment by user1 line 1)",
+    )
+    assert thread.hidden.startswith(
+        "Hidden text was not shown to the model: 2 invisible characters taken out ("
+    )
 
 
 def test_a_title_is_one_line(tmp_path: Path) -> None:

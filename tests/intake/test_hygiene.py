@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.intake.hygiene import clean
+from bot.intake.hygiene import Hidden, clean
 
 HIDDEN = {
     "a<!-- x -->b": "ab",
@@ -33,6 +33,23 @@ HIDDEN = {
     "\u3042\u200d\u200c\u200d\u3042": "\u3042\u3042",
     "bell\x07 escape\x1b[31m": "bell escape[31m",
     "lone\ud800surrogate": "lonesurrogate",
+    "\U0001f3f4\U000e0067\U000e0041": "\U0001f3f4",
+    "a<p hidden>evil</p>b": "ab",
+    "a<div style='display: none'>e<div>v</div>il</div>b": "ab",
+    '<span style="font-size:0">evil</span>b': "b",
+    "<b STYLE=opacity:0>evil</b>b": "b",
+    "<i style='position:absolute;left:-9999px'>evil</i>b": "b",
+    "<i style='text-indent:-999em'>evil</i>b": "b",
+    "<i style='visib<!-- -->ility:hidden'>evil</i>b": "b",
+    "<i style='display&#58;none'>evil</i>b": "b",
+    "a<p hidden>never closed": "a",
+    "<img src=x alt='evil'>b": "<img src=x>b",
+    '<a href=x title="evil > evil" data-x=evil>b</a>': "<a href=x>b</a>",
+    "![evil](x.png)": "![](x.png)",
+    "![evil][x]": "![][x]",
+    '[b](x.html "evil")': "[b](x.html)",
+    "a&#8203;&#x200B;&ZeroWidthSpace;&#917569;b": "ab",
+    "a<!&#8203;-- evil -->b": "ab",
 }
 
 SEEN = [
@@ -44,6 +61,14 @@ SEEN = [
     "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd",
     "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3",
     "<details><summary>log</summary>\n\nline\n</details>",
+    "\u0939\u093f\u0928\u094d\u0926\u0940 \u0915\u094d\u200d\u0937 \u0e44\u0e17\u0e22 \ud55c\uad6d \u65e5\u672c",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f \U0001f1fa\U0001f1e6 \U0001f44d\U0001f3fd",
+    "```html\n<p hidden>an example</p> ![alt](x) &#8203; &lt;\n```\n",
+    "use `<input hidden>` and `&#8203;` and `![alt](x)`",
+    "~~~\n<i style='display:none'>x</i>\n~~~",
+    "&amp; &lt; &nbsp; &copy; x &unknown; a[i](j) [x](y) <br> <kbd>a</kbd>",
+    "opacity: 0.5 <span style='opacity:0.5'>seen</span>",
+    "def f(x: list[int]) -> None:\n    return x[0](y) if a < b > c else d",
 ]
 
 
@@ -55,6 +80,16 @@ def test_hidden_text_is_taken_out(text: str) -> None:
 @pytest.mark.parametrize("text", SEEN)
 def test_visible_text_is_left_alone(text: str) -> None:
     assert clean(text).text == text
+
+
+def test_what_was_taken_out_is_told_with_its_lines() -> None:
+    text = "one\n<!-- a -->\n<p hidden>x</p>\n\n![alt](x)\u200b\n<!-- b\n-->"
+    assert clean(text).hidden == (
+        Hidden("invisible character", 1, (5,)),
+        Hidden("HTML comment", 2, (2, 6)),
+        Hidden("off-screen element", 1, (3,)),
+        Hidden("alternative or title text", 1, (5,)),
+    )
 
 
 def test_what_was_taken_out_is_counted() -> None:
@@ -79,8 +114,12 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<!--", "<", "-->", "<!---->", "\u200b", "\ufe0f", "<!-- -->\n> ", "> \n<!"]
-)
+    "piece",
+    ["<!--", "<", "-->", "<!---->", "\u200b", "\ufe0f", "<!-- -->\n> ", "> \n<!", "<p hidden>", "<a b='", '<a b="',
+     "<a ",
+     "<img alt=x>", "![a](b)", "![", "](", "[x](y \"",
+     "&#8203;", "&a", "`", "``a", "~~~", "```\n", "<i style='", "\U0001f3f4\U000e0067"],
+)  # fmt: skip
 def test_a_megabyte_of_one_piece_is_cleaned_in_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     start = time.process_time()

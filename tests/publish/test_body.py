@@ -241,3 +241,18 @@ def _live(body: str) -> str:
 
 def _tags(body: str) -> list[str]:
     return re.findall(r"(?<!\\)</?[a-z]+>", _live(body))
+
+
+def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
+    """Breaks: bot/publish/body.py "thread.hidden if thread" """
+    assert REQUEST.thread is not None
+    thread = replace(
+        REQUEST.thread, left_out=("2 HTML comments taken out (the description line 3)", "1 comment edited")
+    )
+    outcome = make_outcome(request=make_request(thread=thread))
+    said = "Hidden text was not shown to the model: 2 HTML comments taken out (the description line 3)."
+    assert f"- {said}" in render_body(outcome, (), ())
+    assert "edited" not in render_body(outcome, (), ())
+    from bot.report.summary import run_summary
+
+    assert "2 HTML comments taken out" in run_summary(outcome)
