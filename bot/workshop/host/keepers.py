@@ -54,9 +54,9 @@ class Keeper:
     def start(
         self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], output: int, *, tell: bool
     ) -> None:
-        """Have a command started with both its outputs going to the descriptor `output`; a word follows where that fails,
-        and where it is done if it should `tell`. Nothing is waited for, since the command may stop its keeper. Raises
-        `EOFError` when that is gone."""
+        """Have a command started with both its outputs going to the descriptor `output`; a word follows where that
+        fails, and where it is done if it should `tell`. Nothing is waited for, since the command may stop its keeper.
+        Raises `EOFError` when that is gone."""
         job = json.dumps(
             {"argv": list(argv), "cwd": str(cwd), "environment": dict(environment), "tell": tell}
         ).encode()

@@ -1,0 +1,195 @@
+"""What the sandbox costs: a command in it against a plain one, and the tests of two packages inside against outside.
+
+    python -m benchmarks.sandboxed [--runs 10] [--only commands]
+
+The packages' sources are fetched by pip and held to their hashes. Exits 1 where a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.pairs import Pairs, measure_pairs
+from benchmarks.table import Row, render
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
+from bot.sandbox.choose import Found, bubblewrap, landlock
+from bot.workshop.client.workshop import Answer, Workshop
+
+COMMAND_MS = 1.0
+SUITE_RATIO = 1.05
+
+_TIMEOUT = 600
+_BACK_ENDS = (bubblewrap, landlock)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A source package whose tests need neither sockets nor namespaces, only the standard library. `tests` is what
+    `python -m unittest` is given."""
+
+    package: str
+    sha256: str
+    tests: tuple[str, ...]
+
+
+SUITES = (
+    Suite(
+        "idna==3.10",
+        "12f65c9b470abda6dc35cf8e63cc574b1c52b11df2c86030af0ac09b01b13ea9",
+        ("discover", "-q", "-s", "tests", "-t", "."),
+    ),
+    Suite(
+        "more-itertools==10.5.0",
+        "5482bfef7849c25dc3c6dd53a6173ae4795da2a41a80faea6700d9f5846c5da6",
+        ("-q", "tests.test_recipes"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Milliseconds with the sandbox of this name, against those without one."""
+
+    sandbox: str
+    pairs: Pairs
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sandboxed", description=__doc__)
+    parser.add_argument("--runs", type=int, default=10, help="pairs (default: 10)")
+    parser.add_argument("--only", choices=("commands", "suites"))
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="slash-agent-bench-") as folder:
+        found = list(rows(Path(folder), given.runs, only=given.only or ""))
+    print(render(found))
+    return 0 if all(row.met for row in found) else 1
+
+
+def rows(folder: Path, runs: int, only: str = "") -> Iterator[Row]:
+    if only != "suites":
+        for cost in commands(folder, runs):
+            pairs = cost.pairs
+            yield Row(
+                f"a command in {cost.sandbox}", f"{pairs.our_median:.1f} ms",
+                f"plain subprocess {pairs.their_median:.1f} ms", f"+{pairs.difference:.2f} ms",
+                f"at most +{COMMAND_MS:g} ms", pairs.difference <= COMMAND_MS,
+            )  # fmt: skip
+    if only != "commands":
+        for suite, cost in suites(folder, runs):
+            pairs = cost.pairs
+            yield Row(
+                f"tests of {suite.package} in {cost.sandbox}", f"{pairs.our_median / 1000:.2f} s",
+                f"outside {pairs.their_median / 1000:.2f} s", f"{pairs.ratio:.3f} ×",
+                f"at most {SUITE_RATIO} ×", pairs.ratio <= SUITE_RATIO,
+            )  # fmt: skip
+
+
+def commands(folder: Path, runs: int, each: int = 10) -> Iterator[Cost]:
+    """The extra time of one command, by each back end there is: a pair is the median of `each` commands of a tool host
+    that runs already, against as many of a plain subprocess."""
+    for found in _back_ends():
+        with _workshop(found, _tree(folder / f"commands-{found.name.split()[0]}")) as workshop:
+            yield Cost(found.name, measure_pairs(lambda run: median(_each(run, each)), _Inside(workshop, ["true"]),
+                                                 _Outside(Path("/"), ["true"]), runs))  # fmt: skip
+
+
+def suites(folder: Path, runs: int, chosen: Sequence[Suite] = SUITES) -> Iterator[tuple[Suite, Cost]]:
+    """The tests of each package inside against outside, in the sandbox that a run here would have; ABBA."""
+    found = next(iter(_back_ends()), None)
+    if found is None:
+        raise NoSandboxError("There is no sandbox here to measure.")
+    for suite in chosen:
+        tree = _unpacked(suite, folder)
+        argv = [os.path.realpath(sys.executable), "-m", "unittest", *suite.tests]
+        with _workshop(found, tree) as workshop:
+            yield (
+                suite,
+                Cost(found.name, measure_pairs(_once, _Inside(workshop, argv), _Outside(tree, argv), runs)),
+            )
+
+
+class _Inside:
+    def __init__(self, workshop: Workshop, argv: Sequence[str]) -> None:
+        self._workshop = workshop
+        self._command = " ".join(argv)
+
+    def __call__(self) -> None:
+        arguments = {"command": self._command, "timeout": _TIMEOUT}
+        outcome = self._workshop.call("bash", arguments, CancelToken())
+        assert outcome.metadata["exit_code"] == 0, outcome.content
+
+
+class _Outside:
+    def __init__(self, folder: Path, argv: Sequence[str]) -> None:
+        self._folder = folder
+        self._command = " ".join(argv)
+
+    def __call__(self) -> None:
+        subprocess.run(
+            ["bash", "-c", self._command], cwd=self._folder, stdin=subprocess.DEVNULL, check=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_TIMEOUT,
+        )  # fmt: skip
+
+
+def _once(run: _Inside | _Outside) -> float:
+    began = time.perf_counter()
+    run()
+    return (time.perf_counter() - began) * 1000
+
+
+def _each(run: _Inside | _Outside, times: int) -> list[float]:
+    return [_once(run) for _ in range(times)]
+
+
+def _back_ends() -> Iterator[Found]:
+    for look in _BACK_ENDS:
+        try:
+            yield look()
+        except NoSandboxError:
+            continue
+
+
+@contextmanager
+def _workshop(found: Found, tree: Path) -> Iterator[Workshop]:
+    own = tree.with_name(f"{tree.name}-workshop")
+    own.mkdir(exist_ok=True)
+    with Workshop.start(
+        found, tree=tree, folder=own, environment=os.environ, ask=lambda _: Answer(True)
+    ) as workshop:
+        yield workshop
+
+
+def _tree(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+def _unpacked(suite: Suite, folder: Path) -> Path:
+    """The source package as a repository, fetched by pip and held to its hash."""
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{suite.package} --hash=sha256:{suite.sha256}\n")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "-q", "--no-deps"]
+    subprocess.run([*pip, "--no-binary", ":all:", "-d", str(folder), "-r", str(wanted)], check=True)
+    name = suite.package.replace("==", "-")
+    (source,) = (*folder.glob(f"{name}.tar.gz"), *folder.glob(f"{name.replace('-', '_', 1)}.tar.gz"))[:1]
+    with tarfile.open(source) as archive:
+        top = archive.getnames()[0].split("/")[0]
+        archive.extractall(folder, filter="data")
+    return _tree(folder / top)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
