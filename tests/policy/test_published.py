@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from bot.contracts.request import Tier
 from bot.doctor.project import Project
 from bot.doctor.propose import policy_text
 from bot.policy import published
+from bot.policy.defaults import default_tiers
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from tests.docs.test_docs import blocks
@@ -220,3 +222,12 @@ def test_what_init_writes_names_the_schema_in_its_first_line() -> None:
     text = policy_text(Project((), (), ()))
     assert text.splitlines()[0] == f"# yaml-language-server: $schema={published.schema()['$id']}"
     load_policy(text)
+
+
+def test_the_pages_table_of_tiers_is_the_defaults() -> None:
+    rows = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
+    found = {row[0]: row[3:] for row in rows if len(row) == 9 and row[0] in list(Tier)}
+    fields = ("usd", "turns", "minutes", "commands", "output", "runs_a_day")
+    for tier, settings in default_tiers().items():
+        if tier is not Tier.LOCAL:
+            assert found[tier] == [f"{getattr(settings, name):g}" for name in fields]
