@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import agent_core, events, large_file, patching, review
+from benchmarks import agent_core, events, large_file, patching, redaction, review
 from benchmarks.memory import Peak
 from benchmarks.pairs import Pairs, measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -46,6 +46,7 @@ class Scale:
     reviews: int = review.REVIEWS
     comments: int = events.COMMENTS
     patched_files: int = patching.FILES
+    masked_mb: int = 20
     large_file: int = large_file.SIZE
     session_turns: int = 200
     session_window: int = agent_core.WINDOW
@@ -227,6 +228,12 @@ def patch(bench: Bench) -> Iterator[Row]:
     return patching.patching(bench.folder / "patching", bench.scale.patched_files, bench.scale.runs)
 
 
+def masking(bench: Bench) -> Iterator[Row]:
+    """Secrets masked, and looked for in disguise."""
+    bench.say("masking")
+    return redaction.redaction(bench.scale.masked_mb, bench.scale.runs)
+
+
 def session(bench: Bench) -> Iterator[Row]:
     """What stays the same over a long session, what a cache makes of that, and the session's replay."""
     return agent_core.sessions(bench.folder, bench.scale.session_turns, bench.scale.session_window, bench.say)
@@ -262,6 +269,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "anchors": anchors,
     "reviews": reviews,
     "patch": patch,
+    "masking": masking,
     "session": session,
     "context": context,
     "refusals": refusals,

@@ -42,7 +42,7 @@ def commands(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_is_of_a_kind_that_is_tested(page: Path) -> None:
     kinds = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
-    assert set(kinds) <= {"console", "yaml", ""}
+    assert set(kinds) <= {"console", "yaml", "toml", ""}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import string
+import time
 
 import pytest
 
@@ -65,3 +66,25 @@ def test_all_of_a_text_is_masked_and_nothing_else() -> None:
     one, two = filled("ghp_{A36}", 1), filled("npm_{A36}", 2)
     assert Finder().masked(f"ä {one} ö {two}€") == "ä [redacted: GitHub token] ö [redacted: npm token]€"
     assert Finder().masked("ä nothing") == "ä nothing"
+
+
+@pytest.mark.parametrize(
+    "killer", ["-----BEGIN RSA PRIVATE KEY-----\n", "https://a:", "sk-ant-", "eyJ", "SG.a.", "[]("]
+)
+def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
+    """A-51: eight times the text takes about eight times as long, whatever it repeats.
+
+    Breaks: bot/gate/secrets.py "at = match.span()" (with a search from the match's second character)
+    """
+    small, large = (killer * (size // len(killer)) for size in (1 << 16, 1 << 19))
+    Finder().masked(small)
+    assert _seconds(large) < 40 * _seconds(small) + 0.2
+
+
+def _seconds(text: str) -> float:
+    best = 9e9
+    for _ in range(3):
+        began = time.thread_time()
+        Finder().masked(text)
+        best = min(best, time.thread_time() - began)
+    return best

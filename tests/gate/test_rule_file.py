@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +109,9 @@ def test_a51_no_rule_makes_a_text_slow() -> None:
     began = time.thread_time()
     assert not list(rule(b"a" * 29 + b"!"))
     assert time.thread_time() - began < 1
+
+
+def test_the_rules_that_the_docs_show_are_taken() -> None:
+    page = Path(__file__).parents[2] / "docs" / "security.md"
+    (shown,) = re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert Finder(read_rules(shown, "leaks.toml")).masked("badge: AB123456") == "badge: [redacted: badge]"
