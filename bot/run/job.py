@@ -16,6 +16,7 @@ from bot.checkout.clone import prepare
 from bot.checkout.leftovers import FIX, left_behind
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
+from bot.contracts.model import Provider
 from bot.contracts.request import Request, Verb
 from bot.contracts.wording import count_of
 from bot.gate.detect import Detector
@@ -27,7 +28,7 @@ from bot.run.one_run import Run
 from bot.run.secrets import known_secrets
 from bot.run.skills import begin_to_find
 from bot.run.terms import Ended, Job
-from bot.sandbox.choose import candidates
+from bot.sandbox.choose import Candidates, candidates
 from bot.workshop.client.wall import first_that_holds
 
 if TYPE_CHECKING:
@@ -53,12 +54,22 @@ def run_job(job: Job, stop: CancelToken) -> Ended:
 
 def _begin(job: Job, stop: CancelToken) -> Ended:
     _refuse_in_vain(job.request)
+    sandboxes = candidates(job.sandbox)
     last = _last_bundle(job)
     provider = Background(job.connect, "connect")
     redactor = Redactor(known_secrets(job.environment))
-    Background(Detector(redactor).prepare, "detector")
+    prepared = Background(Detector(redactor).prepare, "detector")
+    try:
+        return _go_on(job, stop, last, provider, redactor, sandboxes)
+    finally:
+        prepared.wait()  # a process that ends while a thread of it is in re2 is aborted
+
+
+def _go_on(
+    job: Job, stop: CancelToken, last: Bundle | None, provider: Background[Provider], redactor: Redactor,
+    sandboxes: Candidates,
+) -> Ended:  # fmt: skip
     job = _with_leftovers(job)
-    sandboxes = candidates(job.sandbox)
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")
     checkout = prepare(job.source, job.folder.root)
     task = base_task(checkout, job.request)

@@ -20,6 +20,7 @@ Setting = Literal["auto", "strict", "landlock", "off"]
 """`auto`: what holds, bubblewrap before Landlock. `strict`: bubblewrap alone. `landlock`: that alone."""
 
 Found = Bubblewrap | Landlock | Off
+Candidates = tuple[list[Found], list[str]]
 
 HOW_TO_FIX = (
     "Install bubblewrap (apt-get install bubblewrap); on GitHub's runners keep the action's input setup-sandbox "
@@ -29,7 +30,7 @@ HOW_TO_FIX = (
 _USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
 
 
-def candidates(setting: Setting) -> tuple[list[Found], list[str]]:
+def candidates(setting: Setting) -> Candidates:
     """The confinements for `setting` that are here, and of each that is not why. Nothing is started yet. Raises
     `NoSandboxError` where there is none at all."""
     if setting == "off":
