@@ -7,7 +7,7 @@ shown as it is and broken where a program would begin to read a link. For Markdo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import lru_cache
 
 HOSTS = frozenset({"github.com", "docs.github.com"})
@@ -30,7 +30,7 @@ _PLACE = r"[\w.~!$&*+,;=:@%/-]*"
 def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
     """`text` with no link, bare, inline or by reference, that leads away from `hosts`. Idempotent."""
     listed = _listed(frozenset(hosts))
-    text = _without_queries(text, listed)
+    text = _without_queries(text, _whole(frozenset(hosts)))
     text = _BARE.sub(rf"\g<0>{_BREAK}", _REFERENCE.sub(rf"\g<0>{_BREAK}", text))
     text = _DESTINATION.sub(lambda found: _kept_or_broken(found, listed), text)
     return _SCHEME.sub(lambda found: _kept_or_broken(found, listed), text)
@@ -47,12 +47,12 @@ def _kept_or_broken(found: re.Match[str], listed: re.Pattern[str]) -> str:
     return found.group() if stays else f"{found.group()}{_BREAK}"
 
 
-def _without_queries(text: str, listed: re.Pattern[str]) -> str:
+def _without_queries(text: str, whole: re.Pattern[str]) -> str:
     """Addresses on the list end before their `?`."""
     parts: list[str] = []
     at = 0
-    for address in listed.finditer(text):
-        query = _QUERY.match(text, address.end())
+    for address in whole.finditer(text):
+        query = _QUERY.match(text, address.end()) if address.start() >= at else None
         if query:
             parts.append(text[at : address.end()])
             at = query.end()
@@ -60,7 +60,13 @@ def _without_queries(text: str, listed: re.Pattern[str]) -> str:
 
 
 @lru_cache(maxsize=16)
-def _listed(hosts: Iterable[str]) -> re.Pattern[str]:
-    """An address on one of `hosts`, up to its query. What follows the host must end it: `github.com.evil` does not."""
+def _listed(hosts: frozenset[str]) -> re.Pattern[str]:
+    """The beginning of an address on one of `hosts`. What follows the host must end it: `github.com.evil` does not."""
     names = "|".join(re.escape(host) for host in sorted(hosts))
-    return re.compile(rf"\bhttps?://(?:{names})(?![\w.:@\\%-])(?:/{_PLACE})?(?:#[\w./%~+-]*)?", re.IGNORECASE)
+    return re.compile(rf"\bhttps?://(?:{names})(?![\w.:@\\%-])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def _whole(hosts: frozenset[str]) -> re.Pattern[str]:
+    """An address on one of `hosts`, up to its query."""
+    return re.compile(rf"{_listed(hosts).pattern}(?:/{_PLACE})?(?:#[\w./%~+-]*)?", re.IGNORECASE)
