@@ -154,5 +154,9 @@ def _noted(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
 def denial(permission: Permission) -> str:
     """What the model is told. The rule is named once, also where the reason begins with it."""
     reason = permission.reason or "no reason given"
-    rule = f" by the rule {permission.rule}" if permission.rule and not reason.startswith(permission.rule) else ""
+    rule = (
+        f" by the rule {permission.rule}"
+        if permission.rule and not reason.startswith(permission.rule)
+        else ""
+    )
     return f"Permission denied{rule}: {reason}"

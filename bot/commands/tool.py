@@ -14,7 +14,9 @@ EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill")
+    parser.add_argument(
+        "name", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
+    )
     parser.add_argument("arguments", metavar="JSON", help="its arguments, as a model would send them")
     parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="default: here")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")

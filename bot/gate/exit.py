@@ -106,13 +106,17 @@ class Exit:
 
 def _without_comments(text: str) -> str:
     """Without the hidden text of others, such as a template's hints, which nobody reads any more. One that is not
-    closed stays, to be broken."""
+    closed before one of ours begins stays, to be broken."""
     parts: list[str] = []
     at = kept = 0
     while (start := text.find("<!--", at)) >= 0:
         end = text.find("-->", start + 2)
         if end < 0:
             break
+        ours = text.find(OWN_MARKER, start + 1, end)
+        if ours >= 0:
+            at = ours
+            continue
         at = end + len("-->")
         if not text.startswith(OWN_MARKER, start):
             parts.append(text[kept:start])

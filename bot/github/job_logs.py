@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bot.contracts.pulls import FailedStep
 from bot.contracts.plain_text import printable
+from bot.contracts.pulls import FailedStep
 
 LINES = 200
 # Characters of one line that are kept; a minified file in a log is one line.

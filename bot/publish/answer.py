@@ -20,7 +20,7 @@ from bot.publish.thread import Place, put_comment
 
 _ANSWER_LIMIT = 30_000
 _QUESTION_LIMIT = 4_000
-_GO_ON = "Answer with `/agent continue <your answer>`, and the run goes on from where it is."
+_GO_ON = "Answer with `/agent continue` and what you say to it: the run goes on from where it is."
 
 
 def publish_answer(

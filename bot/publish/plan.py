@@ -245,7 +245,7 @@ def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
         parts.append(f"**Risks.** {_lines(plan.risks, '')}")
     parts.append(
         f"To have exactly this carried out, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For another one: "
-        "`/agent plan <what should be different>`. A plan that was edited, be it by a ticked box, is not carried out."
+        "`/agent plan` and what should be different. A plan that was edited, be it by a ticked box, is not carried out."
     )
     parts += [shown_line(note, 500) for note in outcome.notes]
     parts.append(f"<sub>{_estimate(plan)}</sub>\n{footer(outcome, links)}")

@@ -56,7 +56,7 @@ def test_a_question_says_how_to_answer_it(world: World) -> None:
     world.publish(bundle(world, asking()))
     [body] = ours(world)
     assert "> Cents or dollars?" in body
-    assert "`/agent continue <your answer>`" in body
+    assert "`/agent continue` and what you say" in body
 
 
 def test_saying_it_twice_is_one_comment(world: World) -> None:

@@ -143,7 +143,7 @@ def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(
     assert stage.outcome()["status"] == "needs_input", ran.said
     assert stage.publish().code == 0
     [question] = [body for body in stage.bot_comments() if "Which of the two roundings is meant?" in body]
-    assert "/agent continue <your answer>" in question
+    assert "Answer with `/agent continue`" in question
     ran, _, asked = act(stage, [DONE], event := stage.ask("/agent continue the first one"))
     assert ran.code == 0, ran.said
     assert "the first one" in asked[0]

@@ -103,12 +103,15 @@ def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> N
         more=mirror.environment,
     )  # fmt: skip
     assert "there is a proxy" not in came.results[0]
-    assert "PROXY" not in came.results[0]
+    assert "HTTPS_PROXY" not in came.results[0]
     assert came.outcome.network == ()
 
 
 def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage) -> None:
     with pytest.raises(UsageError, match="mirror"):
         carry_out(
-            stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": "ruby=https://x.test/"}
+            stage,
+            request_in(stage, Verb.FIX),
+            [Turn((Say("Done."),))],
+            more={"SLASH_AGENT_MIRRORS": "ruby=https://x.test/"},
         )

@@ -116,7 +116,7 @@ def test_a_question_stands_in_the_thread(stage: Stage) -> None:
     ask = Call("ask_user", {"question": "One minute?"})
     carried_out(stage, "/agent fix this", [VIEW, Turn((*EDITS, ask))])
     [question] = comments(stage, "> One minute?")
-    assert "/agent continue <your answer>" in question["body"]
+    assert "Answer with `/agent continue`" in question["body"]
     assert stage.pulls() == []
 
 
