@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 README = Path(__file__).with_name("README.md")
 _CODE = re.compile(r"(`+)(.+?)\1")
 _FAILED = 1
+_LIMIT = 900.0
+"""Seconds; a test that hangs without its defence has missed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,11 @@ def survives(mutation: Mutation) -> str:
 
 def _run(tests: Sequence[str]) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.returncode, " ".join(done.stdout.split()[-30:])
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=_LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return _FAILED, "it ran out of time"
+    return done.returncode, " ".join(done.stdout.decode(errors="replace").split()[-30:])
 
 
 def main() -> int:

@@ -1,0 +1,46 @@
+"""The list of mutations is about every attack, and names tests and lines that are there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.attacks.mutate import README, ROOT, Mutation, mutations
+
+ROWS = list(mutations(README.read_text()))
+
+
+def named(row: Mutation) -> str:
+    return f"{row.attacks} {row.file} {row.old}"
+
+
+def test_every_attack_has_a_row() -> None:
+    found = {attack for row in ROWS for attack in re.findall(r"A-\d\d", row.attacks)}
+    assert sorted({f"A-{number:02}" for number in range(1, 56)} - found) == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=named)
+def test_a_row_names_a_line_and_tests_that_are_there(row: Mutation) -> None:
+    assert (ROOT / row.file).read_text().count(row.old) == 1
+    assert row.new != row.old
+    assert row.tests
+    for test in row.tests:
+        file, _, name = test.partition("::")
+        text = (ROOT / file).read_text()
+        assert not name or re.search(rf"^def {re.escape(name.partition('[')[0])}\(", text, re.MULTILINE)
+
+
+def test_the_page_on_security_names_every_attack_and_where_it_is_tried() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    rows = re.findall(r"^\| (A-\d\d) \|.*\| ((?:`[^`]+`(?:, )?)+) \|$", page, re.MULTILINE)
+    assert [attack for attack, _ in rows] == [f"A-{number:02}" for number in range(1, 56)]
+    for file in re.findall(r"`([^`]+)`", " ".join(files for _, files in rows)):
+        assert (ROOT / "tests" / file).is_file(), file
+
+
+def test_a_row_is_read_as_it_is_written() -> None:
+    text = '| A-40 | `tests/x.py::test_a` `tests/y.py` | `bot/x.py` | `a \\| b == "c"` | `True` |\n| attack | x |\n'
+    assert list(mutations(text)) == [
+        Mutation("A-40", ("tests/x.py::test_a", "tests/y.py"), "bot/x.py", 'a | b == "c"', "True")
+    ]
