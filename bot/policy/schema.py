@@ -132,9 +132,11 @@ class MaintenancePolicy:
 
 @dataclass(frozen=True, slots=True)
 class StopHookPolicy:
-    """What the model is told when it says that it is done: open items of its list, checks that fail."""
+    """What the model is told when it says that it is done: open items of its list, new errors in what it changed,
+    checks that fail."""
 
     todos: bool = True
+    diagnostics: bool = True
     checks: bool = True
 
 

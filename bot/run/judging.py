@@ -29,7 +29,7 @@ class Judging:
         self, checkout: Checkout, policy: Policy, tier: Tier, profile: Profile, trees: Trees,
         workshop: AgentWorkshop, redactor: Redactor, write: Write,
     ) -> None:  # fmt: skip
-        self._checkout = checkout
+        self.checkout = checkout
         self._may_write = may_write(policy, tier)
         self._profile = profile
         self._trees = trees
@@ -61,14 +61,14 @@ class Judging:
         said = thrown_away(judged)
         for note in said:
             self._write(lines.Note(note))
-        return nothing_changed(self._checkout.git, self._checkout.base_sha), said
+        return nothing_changed(self.checkout.git, self.checkout.base_sha), said
 
     def _ask_gate(self) -> Verdict | GateError:
         from bot.gate.tree import judge_tree
 
         try:
             return judge_tree(
-                self._checkout.git, self._checkout.base_sha, self._checkout.tree,
+                self.checkout.git, self.checkout.base_sha, self.checkout.tree,
                 may_write=self._may_write, passed_over=self._trees.made(),
                 holds_secret=self._redactor.holds_secret,
             )  # fmt: skip

@@ -46,6 +46,7 @@ from bot.run.listening import Listening
 from bot.run.masked import masked, masked_value
 from bot.run.network import Network
 from bot.run.network import said as said_of
+from bot.run.new_errors import TryInWorkshop
 from bot.run.pictures import Pictures, begin_to_look
 from bot.run.profiles import REPORT_FINDING, profile_of
 from bot.run.results import Results
@@ -171,6 +172,7 @@ class Run:
             self.results,
             self.rounds,
             self.judging,
+            TryInWorkshop(self.workshops, job.folder, stop, job.say),
             self.asked.instruction,
             stop,
         )

@@ -12,13 +12,17 @@ from bot.policy.schema import AgentPolicy, StopHookPolicy
 
 def test_the_default() -> None:
     assert load_policy("version: 1\n").agent == AgentPolicy(
-        StopHookPolicy(todos=True, checks=True), ("AGENTS.md", "CLAUDE.md")
+        StopHookPolicy(todos=True, diagnostics=True, checks=True), ("AGENTS.md", "CLAUDE.md")
     )
 
 
 def test_each_key_is_read() -> None:
-    policy = load_policy("agent: {stop_hook: {todos: false, checks: false}, instructions: [RULES.md]}\n")
-    assert policy.agent == AgentPolicy(StopHookPolicy(todos=False, checks=False), ("RULES.md",))
+    policy = load_policy(
+        "agent: {stop_hook: {todos: false, diagnostics: false, checks: false}, instructions: [RULES.md]}\n"
+    )
+    assert policy.agent == AgentPolicy(
+        StopHookPolicy(todos=False, diagnostics=False, checks=False), ("RULES.md",)
+    )
 
 
 def test_no_instructions_can_be_asked_for() -> None:

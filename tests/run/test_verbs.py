@@ -74,6 +74,27 @@ def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
     assert len(came.asked) == 2
 
 
+def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_that_it_is_done(
+    stage: Stage,
+) -> None:
+    """What never parsed is left alone, and so is what policy says so of."""
+    stage.forge.commit(stage.repo, {"tsconfig.json": "{ // comments\n}\n"})
+    wreck = shell("echo 'def f(:' > tidytime/new.py; echo '// more' >> tsconfig.json; echo '[x' > a.toml")
+    mend = shell("echo 'X = 1' > tidytime/new.py")
+    came = carry_out(
+        stage,
+        request_in(stage, Verb.FIX, "mend it"),
+        [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
+    )
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    told = [text for text in came.begun_last if "these files have errors that were not there before" in text]
+    assert len(told) == 2
+    assert "- tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
+    assert "- a.toml: no valid TOML" in told[0]
+    assert "tsconfig" not in told[0]
+    assert "new.py" not in told[1]
+
+
 def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
     came = carry_out(
         stage, request_in(stage, Verb.PLAN), [listed(("Look", "pending")), SUBMIT, Say("Planned.")]

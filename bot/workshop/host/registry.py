@@ -17,6 +17,7 @@ from bot.workshop.host.tools import (
     glob,
     grep,
     ls,
+    new_errors,
     patch,
     restore,
     try_suggestion,
@@ -38,6 +39,7 @@ RUN: Mapping[str, Run] = {
     specs.BASH_OUTPUT.name: bash_output.run,
     specs.BASH_KILL.name: bash_kill.run,
     # The supervisor's own: no description of them is shown to a model.
+    "new_errors": new_errors.run,
     "restore": restore.run,
     "try_suggestion": try_suggestion.run,
 }

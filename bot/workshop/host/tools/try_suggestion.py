@@ -6,17 +6,15 @@ the wall. Where the file did not parse before, the suggestion cannot be blamed a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
+from bot.workshop.host import syntax
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import load
 from bot.workshop.host.paths import resolve
-
-# Characters over which a file is not parsed: it takes seconds, and such files are made by programs.
-_LARGEST = 1_000_000
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -30,10 +28,10 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         raise ToolFailure(
             f"The lines {first}-{last} of {file.name} say something else than the finding was made on."
         )
-    language, parse = _PARSERS.get(file.path.suffix.lower(), ("", None))
-    if parse is None or len(changed) > _LARGEST or _trouble(parse, content):
+    language = syntax.language(file.path)
+    if not language or len(changed) > syntax.LARGEST or syntax.trouble(file.path, content):
         return ToolOutcome("It applies.", metadata={"path": file.name, "parsed": ""})
-    if trouble := _trouble(parse, changed):
+    if trouble := syntax.trouble(file.path, changed):
         raise ToolFailure(f"With the suggestion {file.name} is no valid {language} any more: {trouble}.")
     return ToolOutcome("It applies, and parses.", metadata={"path": file.name, "parsed": language})
 
@@ -49,45 +47,3 @@ def _applied(content: str, first: int, last: int, text: str, suggestion: str) ->
     end = "\r" if old[0].endswith("\r") else ""
     new = [line + end for line in suggestion.split("\n")] if suggestion else []
     return "\n".join([*lines[: first - 1], *new, *lines[last:]])
-
-
-def _trouble(parse: Callable[[str], object], content: str) -> str:
-    """Why the text does not parse; empty where it does."""
-    try:
-        parse(content)
-    except (ValueError, SyntaxError) as error:
-        # The message of a JSON or TOML error names the place itself.
-        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
-        return where[:200].rstrip(".")
-    except (RecursionError, MemoryError):
-        return "it is nested too deeply"
-    return ""
-
-
-def _python(content: str) -> object:
-    import ast  # these three only where a suggestion is made, and only the one that is needed
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(content)
-
-
-def _json(content: str) -> object:
-    import json
-
-    return json.loads(content)
-
-
-def _toml(content: str) -> object:
-    import tomllib
-
-    return tomllib.loads(content)
-
-
-_PARSERS: Mapping[str, tuple[str, Callable[[str], object] | None]] = {
-    ".py": ("Python", _python),
-    ".pyi": ("Python", _python),
-    ".json": ("JSON", _json),
-    ".toml": ("TOML", _toml),
-}

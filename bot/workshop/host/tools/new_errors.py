@@ -1,0 +1,23 @@
+"""`new_errors`: which texts do not parse, though they did before or are new. The supervisor's own question and no tool
+of the model's: what is parsed is what it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import syntax
+from bot.workshop.host.context import Context
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    found: dict[str, str] = {}
+    for file in arguments["files"]:
+        path = PurePosixPath(str(file["path"]))
+        why = syntax.trouble(path, str(file["after"]))
+        before = file.get("before")
+        if why and (before is None or not syntax.trouble(path, str(before))):
+            found[str(path)] = f"no valid {syntax.language(path)}: {why}"
+    return ToolOutcome("\n".join(f"{path}: {why}" for path, why in found.items()), metadata={"errors": found})
