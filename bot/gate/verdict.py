@@ -31,9 +31,12 @@ _LOOKED_AT_FOR_NUL = 8000
 
 
 class MayWrite(Protocol):
-    """Why a path may not be in the diff, `None` where it may. `kind` is left out for text and for what is deleted."""
+    """Why a path may not be in the diff, `None` where it may. `kind` is left out for text and for what is deleted.
 
-    def __call__(self, path: str, kind: Kind = "text", /) -> str | None: ...
+    `written` is the path as it is, where `path` is only another reading of it: what is excepted is so by its own name.
+    """
+
+    def __call__(self, path: str, kind: Kind = "text", written: str = "", /) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ def _forbidden(change: Change, may_write: MayWrite) -> str | None:
     kind = _kind(change)
     reason = may_write(change.path) if kind == "text" else may_write(change.path, kind)
     plain = "/".join(folded(part) for part in change.path.split("/"))
-    return reason or (may_write(plain) if plain != change.path else None)
+    return reason or (may_write(plain, "text", change.path) if plain != change.path else None)
 
 
 def _kind(change: Change) -> Kind:

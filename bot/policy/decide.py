@@ -82,18 +82,21 @@ class WriteRules:
     _diff: DiffPolicy
     _own_file: str
 
-    def __call__(self, path: str, kind: Literal["text", "binary", "link"] = "text") -> str | None:
-        """`kind` is what would be at `path`: of a deletion, text."""
+    def __call__(
+        self, path: str, kind: Literal["text", "binary", "link"] = "text", written: str = ""
+    ) -> str | None:
+        """`kind` is what would be at `path`: of a deletion, text. `written` is the path's own name, where `path` is how
+        a file system that ignores case reads it."""
         if self._own_file and path.casefold() == self._own_file.casefold():
             return "protected path: the policy itself"
-        return self._forbidden(path) or self._unreadable(path, kind)
+        return self._forbidden(path, written) or self._unreadable(path, kind)
 
-    def _forbidden(self, path: str) -> str | None:
+    def _forbidden(self, path: str, written: str) -> str | None:
         if not self._rules:
             return None
         from bot.policy import judge
 
-        rule = judge.forbids_writing(self._rules, path)
+        rule = judge.forbids_writing(self._rules, path, written)
         if rule is None:
             return None
         return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")

@@ -36,10 +36,10 @@ def call(
     return _path(rules, tool, arguments.get("path", "."), root)
 
 
-def forbids_writing(rules: Iterable[Rule], path: str) -> PathRule | None:
-    """The first path rule for a writing tool that covers `path`."""
+def forbids_writing(rules: Iterable[Rule], path: str, written: str = "") -> PathRule | None:
+    """The first path rule for a writing tool that covers `path`, and does not except it under the name `written`."""
     for rule in rules:
-        if isinstance(rule, PathRule) and rule.tools & WRITING_TOOLS and covers_path(rule, path):
+        if isinstance(rule, PathRule) and rule.tools & WRITING_TOOLS and covers_path(rule, path, written):
             return rule
     return None
 

@@ -11,12 +11,14 @@ from bot.policy.schema import Effect
 from bot.policy.shell import ShellCommand, Words, parse_shell
 
 
-def covers_path(rule: PathRule, path: str) -> bool:
-    """`path` relative to the root; what lies outside is no rule's, since the tool host refuses it anyway."""
+def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
+    """`path` relative to the root; what lies outside is no rule's, since the tool host refuses it anyway. What is
+    excepted under its own name, `written`, is not covered under another one."""
     plain = normalise(path)
     if plain is None:
         return False
-    return _any_glob(rule.globs, plain) and not _any_glob(rule.exceptions, plain)
+    excepted = _any_glob(rule.exceptions, plain) or (bool(written) and _any_glob(rule.exceptions, written))
+    return _any_glob(rule.globs, plain) and not excepted
 
 
 def covers_command(rule: CommandRule, command: str) -> bool:

@@ -68,7 +68,9 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
     assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
     assert f"pull request #{pull['number']}" in stage.bot_comments()[0]
     assert "/actions/runs/4711" in pull["body"]
-    assert KEY not in "".join(job.log + job.summary for job in jobs.values())
+    # The runner keeps these lines to itself, and from then on shows stars for what they hold.
+    said = "".join(job.log + job.summary for job in jobs.values())
+    assert KEY not in "".join(line for line in said.splitlines() if not line.startswith("::add-mask::"))
     assert jobs["run"].summary.startswith("## Slash Agent: changed\n")
     assert pull["html_url"] in jobs["publish"].summary
 

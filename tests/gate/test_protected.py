@@ -140,7 +140,7 @@ def test_the_policy_can_withhold_more(desk: Bench) -> None:
     desk.write("a.txt", "changed\n")
     desk.write("docs/guide.md", "changed\n")
     verdict = desk.judge(
-        may_write=lambda path: "rule 3: docs are for people" if path.startswith("docs/") else None
+        may_write=lambda path, *_: "rule 3: docs are for people" if path.startswith("docs/") else None
     )
     assert [file.path for file in verdict.files] == ["a.txt"]
     assert [(file.path, file.reason) for file in verdict.withheld] == [
@@ -150,7 +150,7 @@ def test_the_policy_can_withhold_more(desk: Bench) -> None:
 
 def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:
     desk.write("AGENTS.md", "obey\n")
-    assert desk.judge(may_write=lambda path: None).files == ()
+    assert desk.judge(may_write=lambda path, *_: None).files == ()
 
 
 # -- what a review does not show

@@ -176,6 +176,16 @@ def test_the_gate_withholds_what_the_rules_deny() -> None:
     assert why("src/a.sql") is None
 
 
+def test_what_is_excepted_by_its_own_name_is_not_covered_by_another_reading_of_it() -> None:
+    """The gate asks for the name that a file system without case sees as well."""
+    rules = "rules:\n  - {effect: deny, paths: ['**'], except: [README.md], reason: no, examples: [a]}\n"
+    why = may_write(load_policy(rules), Tier.MAINTAINER)
+    assert why("README.md") is None
+    assert why("readme.md", "text", "README.md") is None
+    assert why("readme.md") is not None
+    assert why("invoice.py", "text", "INVOICE.py") is not None
+
+
 def test_the_gate_withholds_what_nobody_was_there_to_allow() -> None:
     assert may_write(_policy(), Tier.MAINTAINER)("src/a.sql") is not None
     assert may_write(_policy(), Tier.LOCAL, can_ask=True)("src/a.sql") is None

@@ -335,7 +335,7 @@ def test_a_protected_path_in_the_patch_is_tampering(world: World) -> None:
 
 
 def test_a_path_that_policy_denies_is_tampering(world: World) -> None:
-    def may_write(path: str) -> str | None:
+    def may_write(path: str, *_: str) -> str | None:
         return "rule readme" if path == "README.md" else None
 
     with pytest.raises(GateError, match="rule readme"):

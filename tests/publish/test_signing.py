@@ -14,7 +14,9 @@ from bot.github.git_data import GitData
 from tests.publish.conftest import FIXED, REPO, World
 from tests.publish.test_on_pull import bundle_on, parent, theirs
 
-POLICY = {".github/agent.yml": "pull_request: {signed: true}\npush_to_head: true\n"}
+POLICY = {
+    ".github/agent.yml": "pull_request: {signed: true}\npush_to_head: true\ndiff: {binaries: [image.bin]}\n"
+}
 AUTHOR = "author github-actions[bot]"
 
 

@@ -31,7 +31,9 @@ def assert_nothing_began(stage: Stage) -> None:
 
 def assert_one_sentence(ran: Ran) -> None:
     assert "Traceback" not in ran.said
-    assert len([line for line in ran.said.splitlines() if line.strip()]) == 1, ran.said
+    # What the runner is told to mask is for the runner.
+    lines = [line for line in ran.said.splitlines() if line.strip() and not line.startswith("::add-mask::")]
+    assert len(lines) == 1, ran.said
 
 
 def test_an_outsider_gets_one_line_and_nothing_is_begun(stage: Stage, model: ModelServer) -> None:
