@@ -104,15 +104,20 @@ class RunSkills:
         return self.tool.after_results() if self.tool else []
 
     def carried(self) -> list[str]:
-        """For a conversation that becomes shorter: the texts go, the names stay, and may be loaded again."""
-        names = self.tool.forget() if self.tool else []
-        if not names:
-            return []
-        return [
-            f"Skills that were loaded: {', '.join(names)}. Load one again if you still need its instructions."
-        ]
+        """For a conversation that becomes shorter: the skill that is being followed stays word for word; of others the
+        names stay, and they may be loaded again."""
+        text, names = self.tool.carried() if self.tool else ("", [])
+        kept = [text] if text else []
+        if names:
+            listed = ", ".join(names)
+            kept.append(
+                f"Skills that were loaded: {listed}. Load one again if you still need its instructions."
+            )
+        return kept
 
     def end_turn(self) -> None:
         """The model says that it is done: nothing is pre-approved from here on, and the session's own model answers."""
+        if self.tool:
+            self.tool.end_turn()
         self.grants.end()
         self.models.end()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from bot.contracts.cancel import CancelToken
@@ -83,6 +84,7 @@ class SkillTool:
         self._models = models
         self._shown: set[str] = set()
         self._pending: dict[str, str] = {}
+        self._active = ""
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """The handler for the toolbox."""
@@ -123,15 +125,26 @@ class SkillTool:
         pending, self._pending = self._pending, {}
         for name in pending:
             self._shown.add(name)
+            self._active = name
             skill = self._held[name].skill
             self._grants.begin(name, read_grants(skill.allowed_tools).given)
             self._models.begin(skill.model)
         return [text for text in pending.values() if text]
 
-    def forget(self) -> list[str]:
-        """For a compaction: instructions that are no longer in the history may be loaded anew. Whose they were."""
-        names, self._shown = sorted(self._shown), set()
-        return names
+    def end_turn(self) -> None:
+        """No skill is being followed from here on."""
+        self._active = ""
+
+    def carried(self) -> tuple[str, list[str]]:
+        """For a compaction: the instructions that are being followed, word for word, and the names of those that are in
+        the history no more and may be loaded anew."""
+        text = ""
+        if self._active in self._shown:
+            with suppress(ShelfError):  # then it may be loaded anew, which says what is wrong
+                text = self._text(self._held[self._active])
+        kept = {self._active} if text else set[str]()
+        names, self._shown = sorted(self._shown - kept), kept
+        return text, names
 
     def _text(self, held: Held) -> str:
         skill = held.skill

@@ -71,8 +71,22 @@ def test_a_loaded_skill_is_not_put_to_the_model_twice(tmp_path: Path) -> None:
     assert "already" in again.content
     assert not again.is_error
     assert bench.tool.after_results() == []
-    assert bench.tool.forget() == ["a"]
+    bench.tool.end_turn()
+    assert bench.tool.carried() == ("", ["a"])
     assert "Do it." in bench.load("a"), "after a compaction it may be loaded anew"
+
+
+def test_a_shorter_conversation_keeps_the_skill_that_is_being_followed_word_for_word(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, {"a/SKILL.md": text("a", "First.\n"), "b/SKILL.md": text("b", "Second.\n")})
+    bench.load("a")
+    body = bench.load("b")
+    assert bench.tool.carried() == (body, ["a"])
+    assert bench.call("b").content == "The skill b is loaded already; its instructions are above and hold."
+    assert bench.tool.after_results() == []
+    assert bench.tool.carried() == (body, [])
+    assert "First." in bench.load("a")
+    bench.tool.end_turn()
+    assert bench.tool.carried() == ("", ["a", "b"])
 
 
 def test_two_calls_for_one_skill_in_one_turn_give_one_body(tmp_path: Path) -> None:
