@@ -27,6 +27,11 @@ def test_nothing_is_inherited_that_was_not_named() -> None:
     assert not {"SOMETHING", *SECRETS} & found.keys()
 
 
+@pytest.mark.parametrize("name", ["ACTIONS_CACHE_URL", "ACTIONS_RESULTS_URL", "RUNNER_TEMP", "GITHUB_ENV"])
+def test_what_belongs_to_the_runner_is_not_let_in_even_by_name(name: str) -> None:
+    assert not environment.may_pass(name)
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_secret_or_a_lever_is_not_let_in_even_by_name(name: str) -> None:
     assert name not in environment.build(SECRETS, HOME, TMP, [name])[0]
