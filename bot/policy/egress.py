@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bot.contracts.request import Tier
+from bot.egress.presets import PRESETS
 from bot.policy.schema import Policy
 
-PRESETS = ("python", "node", "go", "rust")
+__all__ = ["PRESETS", "egress"]
 
 
 def egress(policy: Policy, tier: Tier) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class TryInWorkshop:
         tree = self._folder.root / f"tree-{name}"
         tree.mkdir()
         try:
-            with self._workshops.of_commands(name, tree, ()) as workshop:
+            with self._workshops.of_commands(name, tree, (), runs_nothing=True) as workshop:
                 outcome = workshop.call("new_errors", {"files": [dict(text) for text in texts]}, self._cancel)
         except AgentError as error:
             self._say(f"the changed files could not be parsed: {error}")

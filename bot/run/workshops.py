@@ -52,8 +52,11 @@ class Workshops:
             )
         )
 
-    def of_commands(self, name: str, tree: Path, read_only: Sequence[Path]) -> Workshop:
-        """A workshop for checks or setup on `tree`: their host has no questions to ask."""
+    def of_commands(
+        self, name: str, tree: Path, read_only: Sequence[Path], *, runs_nothing: bool = False
+    ) -> Workshop:
+        """A workshop for checks or setup on `tree`: their host has no questions to ask. One that `runs_nothing` gets no
+        network, whatever the policy gives commands."""
         return self._noted(
             Workshop.start(
                 self._confinement,
@@ -63,7 +66,7 @@ class Workshops:
                 environment=self._environment,
                 ask=_no_questions,
                 bring=tuple(read_only),
-                way_out=self._network.of(name),
+                way_out=None if runs_nothing else self._network.of(name),
             )
         )
 

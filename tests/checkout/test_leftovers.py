@@ -27,7 +27,7 @@ def repository(folder: Path, settings: str) -> Path:
         (f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n', "`actions/checkout` left"),
         (f'[HTTP "https://github.com/"]\n  extraHeader=Authorization: Bearer {_CANARY}\n', "`actions/checkout` left"),
         (
-            '[includeIf "gitdir:/work/app/.git"]\n\tpath = /tmp/git-credentials-1234.config\n',
+            '[includeIf "gitdir:/srv/app/.git"]\n\tpath = /tmp/git-credentials-1234.config\n',
             "in the runner's temporary folder",
         ),
         (f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n', "a password in an address"),

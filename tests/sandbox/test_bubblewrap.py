@@ -169,9 +169,9 @@ def test_signals_from_inside_do_not_reach_the_host(inside: Workshop) -> None:
 
 
 def test_the_tree_is_seen_where_it_was_asked_for(bench: Bench) -> None:
-    inside = bench.start(bubblewrap(), mount="/work/repository")
-    assert bash(inside, "pwd; cat a.txt").content.startswith("/work/repository\none\n")
-    bash(inside, "cd /work && rm -rf repository/a.txt")
+    inside = bench.start(bubblewrap(), mount="/srv/repository")
+    assert bash(inside, "pwd; cat a.txt").content.startswith("/srv/repository\none\n")
+    bash(inside, "cd /srv && rm -rf repository/a.txt")
     assert not (bench.tree / "a.txt").exists()
 
 

@@ -90,7 +90,7 @@ def test_where_commands_could_change_the_program_itself_it_is_refused() -> None:
 
 
 def test_the_tree_is_where_it_is_wherever_it_was_asked_for(bench: Bench) -> None:
-    inside = bench.start(here(), mount="/work/repository")
+    inside = bench.start(here(), mount="/srv/repository")
     assert bash(inside, "pwd").content.startswith(f"{bench.tree}\n")
 
 

@@ -8,7 +8,7 @@ from bot.skills.grants import ActiveGrants, covering, read_grants
 
 
 def covered(allowed: str, tool: str, **arguments: str) -> str:
-    return covering(read_grants([allowed]).given, tool, arguments, "/work")
+    return covering(read_grants([allowed]).given, tool, arguments, "/srv")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_too_wide_or_unknown_grants_nothing_and_says_why(piece: str) -> 
 
 def test_reading_is_covered_by_path() -> None:
     assert covered("Read", "view", path="secret/x") == "Read"
-    assert covered("Read(docs/**)", "view", path="/work/docs/a.md") == "Read(docs/**)"
+    assert covered("Read(docs/**)", "view", path="/srv/docs/a.md") == "Read(docs/**)"
     assert covered("Read(docs/**)", "view", path="docs/../secret/x") == ""
     assert covered("Read", "view", path="/elsewhere/x") == ""
     assert covered("Read", "edit", path="docs/a.md") == ""
@@ -75,7 +75,7 @@ def test_two_grants_together_may_cover_one_line() -> None:
 
 
 def test_only_the_last_skill_has_its_grants_and_only_until_the_turn_ends() -> None:
-    active = ActiveGrants("/work")
+    active = ActiveGrants("/srv")
     active.begin("one", read_grants(["Bash(git:*)"]).given)
     assert active.why("bash", {"command": "git push"}) == "the skill one (allowed-tools: Bash(git:*))"
     active.begin("two", read_grants(["Bash(jq:*)"]).given)

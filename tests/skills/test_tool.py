@@ -34,7 +34,7 @@ class Bench:
             path.write_bytes(content.encode())
         place = Folder(self.source, "skills")
         self.found = chosen([(place, discover(place, "repository"))])
-        self.grants = ActiveGrants("/work")
+        self.grants = ActiveGrants("/srv")
         self.shelf = folder / "shelf"
         self.models = LentModels(lambda: model, load_policy(None), None)
         self.tool = SkillTool(self.found.held, Shelf(self.shelf, SHOWN), self.grants, self.models)
