@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Tier, Verb
 from bot.contracts.wording import count_of
+from bot.github.actions import Actions, json_text
 from bot.policy.errors import PolicyError, Problem
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
@@ -64,8 +66,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _check(file: Path, *, as_json: bool) -> ExitCode:
     text = _read(file)
     if text is None:
-        print(
-            json.dumps(_report(file, (), ()))
+        _say(
+            json_text(_report(file, (), ()))
             if as_json
             else f"There is no {file} here, so the built-in policy holds."
         )
@@ -77,15 +79,15 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
     except PolicyError as error:
         if not as_json:
             raise
-        print(json.dumps(_report(file, error.problems, ())))
+        _say(json_text(_report(file, error.problems, ())))
         return ExitCode.USAGE
     if as_json:
-        print(json.dumps(_report(file, (), warnings)))
+        _say(json_text(_report(file, (), warnings)))
         return ExitCode.DONE
     for one in warnings:
-        print(f"{file}:{one.line}:{one.column}: warning: {one.message}")
+        _say(f"{file}:{one.line}:{one.column}: warning: {one.message}")
     found = count_of(warnings, "warning") if warnings else "no problems"
-    print(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, {found}")
+    _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, {found}")
     return ExitCode.DONE
 
 
@@ -119,9 +121,9 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
             "grammar": said.grammar,
             "withheld": [{"path": path, "reason": why} for path, why in said.withheld],
         }
-        print(json.dumps(fields))
+        _say(json_text(fields))
         return ExitCode.DONE
-    print(f"{decision.effect}: {decision.reason or _without_reason(decision.rule)}")
+    _say(f"{decision.effect}: {decision.reason or _without_reason(decision.rule)}")
     withheld = "; ".join(f"{path} is withheld: {why}" for path, why in said.withheld)
     for label, text in (
         ("rule", decision.rule),
@@ -131,7 +133,7 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
         ("at the gate", withheld),
     ):
         if text:
-            print(f"{label}: {text}")
+            _say(f"{label}: {text}")
     return ExitCode.DONE
 
 
@@ -177,3 +179,8 @@ def _object(text: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise UsageError("The arguments must be a JSON object.")
     return value
+
+
+def _say(text: str) -> None:
+    """A policy may be a stranger's: nothing of it is a command to the runner."""
+    Actions(os.environ, sys.stdout).print(text)

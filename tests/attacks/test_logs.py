@@ -54,3 +54,14 @@ def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path)
     done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"))
     assert "set-env" in done.ran.err
     assert carried_out(done.ran.err) == []
+
+
+def test_a19_nothing_of_a_policy_that_is_checked_is_a_command(cli: Cli, tmp_path: Path) -> None:
+    """Whoever checks the policy of a pull request reads a stranger's file."""
+    policy = tmp_path / "agent.yml"
+    policy.write_text('version: 1\n"##[set-env name=PATH;]/evil": 1\n')
+    for options in ((), ("--json",)):
+        ran = cli("policy", "check", policy, *options, GITHUB_ACTIONS="true")
+        assert ran.code == 2
+        assert commands(ran.said) == []
+        assert "/evil" in ran.said
