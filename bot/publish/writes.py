@@ -66,14 +66,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Writes that their run may make, wherever their threads stand now. `since` is when the run looked at these, and
-    `threads` are they, each with whether it was counted as a pull request."""
+    """Writes that their run may make, wherever their threads stand now. `since` is when the run looked at these,
+    `known` the last activity it saw on one, and `threads` are they, each with whether it was counted as a pull
+    request."""
 
     outcome: Outcome
     writes: tuple[Write, ...]
     threads: Mapping[int, bool]
     rules: Standing
     since: str
+    known: Mapping[int, str]
     links: Links
 
 
@@ -95,7 +97,10 @@ def judge(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Propose
     _check(bundle.writes, allowance)
     trigger = request.trigger
     since = request.triage.at if request.triage else (trigger.at if trigger else outcome.started_at)
-    return Proposed(outcome, bundle.writes.writes, allowance.threads, standing_of(task), since, links)
+    # GitHub's times are whole seconds: what happened in the very second of the look is known by what the look saw.
+    seen = request.triage.threads if request.triage else ()
+    known = {one.state.number: one.state.quiet_since for one in seen}
+    return Proposed(outcome, bundle.writes.writes, allowance.threads, standing_of(task), since, known, links)
 
 
 def make(proposed: Proposed, host: Host) -> Made:
@@ -218,7 +223,8 @@ def _unfit(write: Write, thread: _Thread, proposed: Proposed, host: Host) -> str
         return "it is not the kind of thread that the bundle says"
     if proposed.outcome.request.task and is_own(thread.issue, thread.me):
         return "it was opened by this bot"
-    if why := misplaced(write, thread.state, proposed.rules, at=_now(), since=proposed.since):
+    since = proposed.known.get(write.number, proposed.since)
+    if why := misplaced(write, thread.state, proposed.rules, at=_now(), since=since):
         return why
     if isinstance(write, AddReply):
         found = host.review_thread(proposed.outcome.request.repository, write.number, write.comment_id)

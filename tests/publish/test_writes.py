@@ -100,6 +100,16 @@ def names(world: World, number: int = 0) -> list[str]:
     return [label["name"] for label in world.api(f"/issues/{number or world.issue}")["labels"]]
 
 
+def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World) -> None:
+    """Breaks: bot/publish/writes.py "proposed.known.get"."""
+    seen = ThreadState(world.issue, False, "open", False, (), "2026-01-01T00:00:00Z")
+    moment = world.api(f"/issues/{world.issue}")["updated_at"]
+    triage = Triage(moment, (TriageThread(seen, "", "", "bob", "2026-01-01T00:00:00Z"),))
+    published = publish(world, AddComment(world.issue, "Still so?"), outcome=triaged(world, triage=triage))
+    assert "something has happened on it since the run looked" in str(published.withheld)
+    assert words(world) == []
+
+
 def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> None:
     bundle = bundled(
         world,

@@ -118,7 +118,7 @@ def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo
 def _in_the_call(home: Path) -> Path:
     until = time.monotonic() + 240
     while time.monotonic() < until:
-        for path in home.rglob("journal.jsonl"):
+        for path in home.glob(".local/state/slash-agent/runs/*/journal.jsonl"):
             last_call = path.read_text("utf-8").rpartition('"type":"call"')[2]
             if '"name":"bash"' in last_call.partition("\n")[0]:
                 return path.parent
