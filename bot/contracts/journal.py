@@ -15,8 +15,10 @@ from typing import Any, Literal, NamedTuple
 from bot.contracts.limits import Limits
 from bot.contracts.messages import Image, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import CheckRun
+from bot.contracts.outcome import CheckResult, CheckRun
+from bot.contracts.problems import Compared, Problem, ServerUse
 from bot.contracts.request import Request
+from bot.contracts.tested import Coverage
 from bot.contracts.tools import ToolSpec
 
 SCHEMA_VERSION = 1
@@ -207,6 +209,31 @@ class Checked(NamedTuple):
     detected: bool = False
 
 
+class Diagnosed(NamedTuple):
+    """What language servers said after a call that changed files. `tools` are those asked, each with how it answered
+    (`bot.contracts.problems.Answer`); `new` what was shown, `new_count` all that is new since the agent began; `hidden`
+    were there before. `waited` is in seconds, what the model was kept waiting."""
+
+    turn: int
+    call_id: str
+    tools: tuple[tuple[str, str], ...]
+    new: tuple[Problem, ...] = ()
+    new_count: int = 0
+    fixed: int = 0
+    hidden: int = 0
+    waited: float = 0.0
+    note: str = ""
+
+
+class Evidence(NamedTuple):
+    """All that was run before and after, as it is told."""
+
+    checks: tuple[CheckResult, ...] = ()
+    diagnostics: tuple[Compared, ...] = ()
+    servers: tuple[ServerUse, ...] = ()
+    coverage: Coverage | None = None
+
+
 class Compacted(NamedTuple):
     """The conversation was made shorter before the request of `turn`: `text` stands for everything between the first
     message and number `first_kept`. `before` and `after` are the tokens held; `transcript` is where the rest can be
@@ -287,6 +314,8 @@ Record = (
     | Result
     | FilesChanged
     | Checked
+    | Diagnosed
+    | Evidence
     | AgentStarted
     | Compacted
     | Note
@@ -312,6 +341,8 @@ RECORDS: Mapping[str, type[Record]] = {
     "result": Result,
     "files": FilesChanged,
     "check": Checked,
+    "diagnosed": Diagnosed,
+    "evidence": Evidence,
     "agent": AgentStarted,
     "compacted": Compacted,
     "note": Note,

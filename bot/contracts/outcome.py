@@ -10,7 +10,9 @@ from enum import StrEnum
 
 from bot.contracts.messages import Usage
 from bot.contracts.network import HostUse
+from bot.contracts.problems import Compared, ServerUse
 from bot.contracts.request import Request
+from bot.contracts.tested import Coverage, TestChanges
 from bot.contracts.wall import Wall
 
 SCHEMA_VERSION = 1
@@ -68,13 +70,16 @@ class CheckRun:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A check before the agent began and after it ended. `detected` is true when no policy named it."""
+    """A check before the agent began and after it ended. `detected` is true when no policy named it. `flaky`: it failed
+    and, run again on the same tree, passed. `tests` is known where a report or a runner's output names them."""
 
     name: str
     command: str
     before: CheckRun
     after: CheckRun
     detected: bool = False
+    flaky: bool = False
+    tests: TestChanges | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,8 @@ class Outcome:
     there is no diff where there is none. `notes` are further sentences for the pull request. `answer` is what an
     `explain` says, `question` what `ask_user` wants to know. `patch_sha256`, `review_sha256`, `plan_sha256` and
     `writes_sha256` are of the files beside it in the bundle, the last three empty where there is no such file.
-    `network` is what commands asked of hosts, where policy gives them any.
+    `network` is what commands asked of hosts, where policy gives them any. `diagnostics` are the checkers before and
+    after, `servers` the language servers that looked on, `coverage` is of the changed lines.
     """
 
     schema: int
@@ -156,3 +162,6 @@ class Outcome:
     writes_sha256: str = ""
     wall: Wall | None = None
     network: tuple[HostUse, ...] = ()
+    diagnostics: tuple[Compared, ...] = ()
+    servers: tuple[ServerUse, ...] = ()
+    coverage: Coverage | None = None

@@ -18,7 +18,9 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.events import Complete
 from bot.contracts.messages import Finish, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
+from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.contracts.tools import FileChange
 from tests.support.sessions import header
 
@@ -50,6 +52,22 @@ versions = st.builds(
 )
 costs = st.floats(0, 1000, allow_nan=False)
 check_runs = st.builds(CheckRun, st.sampled_from(CheckState), st.none() | numbers, costs, texts, texts)
+problems = st.builds(Problem, texts, texts, numbers, numbers, st.sampled_from(Severity), texts, texts)
+tool_runs = st.builds(ToolRun, st.sampled_from(Answer), numbers, costs, texts)
+many_problems = st.lists(problems, max_size=2).map(tuple)
+compared = st.builds(
+    Compared, texts, texts, texts, tool_runs, tool_runs, many_problems, many_problems, numbers, numbers
+)
+names = st.lists(texts, max_size=2).map(tuple)
+counts = st.none() | st.builds(TestCounts, numbers, numbers, numbers)
+counted = st.lists(st.tuples(texts, numbers), max_size=2).map(tuple)
+changes = st.builds(TestChanges, counts, counts, names, names, names, names, names, counted, texts, texts)
+results = st.builds(
+    CheckResult, texts, texts, check_runs, check_runs, st.booleans(), st.booleans(), st.none() | changes
+)
+servers = st.builds(ServerUse, texts, texts, costs, numbers, costs, numbers, texts)
+covered = st.builds(CoveredFile, texts, numbers, numbers, st.lists(numbers, max_size=2).map(tuple))
+coverages = st.builds(Coverage, texts, st.lists(covered, max_size=2).map(tuple), texts)
 FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.UserText: (numbers, texts, st.sampled_from(["task", "host"]), st.lists(images, max_size=2).map(tuple)),
     lines.Recalled: (st.sampled_from(["user", "assistant", "tool"]), many_parts),
@@ -71,6 +89,14 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     ),
     lines.FilesChanged: (numbers, st.lists(versions, max_size=3).map(tuple), texts, texts),
     lines.Checked: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
+    lines.Diagnosed: (
+        numbers, texts, st.lists(st.tuples(texts, texts), max_size=2).map(tuple), many_problems, numbers,
+        numbers, numbers, costs, texts,
+    ),
+    lines.Evidence: (
+        st.lists(results, max_size=2).map(tuple), st.lists(compared, max_size=2).map(tuple),
+        st.lists(servers, max_size=2).map(tuple), st.none() | coverages,
+    ),
     lines.Note: (texts,),
     lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.AgentStarted: (numbers, texts, texts, texts, texts, texts),
