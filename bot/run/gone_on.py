@@ -14,11 +14,12 @@ from bot.contracts.journal import Header
 from bot.contracts.messages import Message
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolSpec
+from bot.run.outputs import bring_back
 from bot.run.profiles import recorded_profile
 
-WORDS = (
+_WORDS = (
     "You go on with the conversation above, in a new workshop: nothing of it runs any more, and what it kept outside "
-    "the repository is gone. View a file again before you edit it."
+    "the repository is gone{but}. View a file again before you edit it."
 )
 
 
@@ -38,6 +39,12 @@ class Kept(NamedTuple):
     system: str
     tools: tuple[ToolSpec, ...]
     notes: tuple[str, ...] = ()
+
+
+def told(bundle: Path | None, archive: Path) -> str:
+    """What the model is told of its new place. What the last run kept of long outputs is put into `archive`."""
+    back = bring_back(bundle, archive) if bundle is not None else ()
+    return _WORDS.format(but=f", but for long outputs: {'; '.join(back)}" if back else "")
 
 
 def conversation(path: Path, now: Now) -> Kept | str:

@@ -247,9 +247,9 @@ class Run:
             return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
         facts = self.briefing.facts()
         if session.before:
-            from bot.run.gone_on import WORDS
+            from bot.run.gone_on import told
 
-            facts = facts._replace(notes=(*facts.notes, WORDS))
+            facts = facts._replace(notes=(*facts.notes, told(self.job.resume, self.job.folder.archive)))
         seen = pictures.result() if pictures else Pictures(self.asked)
         for note in (*seen.told, *seen.left):
             self.journal.write(lines.Note(note))
@@ -269,6 +269,7 @@ class Run:
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude, limits_met
+        from bot.run.outputs import gather
 
         judged, dropped = self.judging.at_the_end()
         verdict = None if isinstance(judged, GateError) else judged
@@ -314,7 +315,10 @@ class Run:
         )  # fmt: skip
         if not self.journal.failure:
             self.journal.write(ended)
-        return Ended(self.checkout, self.policy, outcome, verdict, handed.plan, handed.review, handed.writes)
+        outputs = gather(self.job.folder, self.detector.kept)
+        return Ended(
+            self.checkout, self.policy, outcome, verdict, handed.plan, handed.review, handed.writes, outputs
+        )
 
     def _header(
         self, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: Limits

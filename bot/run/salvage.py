@@ -32,6 +32,7 @@ from bot.policy.decide import may_write
 from bot.run import conclude
 from bot.run.base import base_policy, base_task
 from bot.run.folder import RunFolder, has_begun, parent_folder
+from bot.run.outputs import gather
 from bot.run.profiles import REPORT_FINDING, recorded_profile
 from bot.run.results import Results
 from bot.run.reviewing import recorded_reviewing
@@ -71,7 +72,8 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     task = base_task(checkout, request)
     policy = base_policy(checkout, request, task)
     rule = may_write(policy, request.actor.tier)
-    judged = _judge(checkout, folder, rule, Redactor(known_secrets(environment)))
+    redactor = Redactor(known_secrets(environment))
+    judged = _judge(checkout, folder, rule, redactor)
     header = recorded.header
     facts = conclude.Facts(
         request=header.request, base_sha=header.base_sha, model=header.model, sandbox=header.sandbox,
@@ -98,8 +100,9 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     bundle = out.resolve() if out else folder.bundle
     verdict = judged if isinstance(judged, Verdict) else None
     write_out(
-        bundle, outcome, verdict, folder.journal, plan=handed.plan, review=handed.review, writes=handed.writes
-    )
+        bundle, outcome, verdict, folder.journal, plan=handed.plan, review=handed.review, writes=handed.writes,
+        outputs=gather(folder, redactor.text),
+    )  # fmt: skip
     return Salvaged(outcome, bundle)
 
 

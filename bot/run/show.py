@@ -14,6 +14,7 @@ from bot.publish.bundle import REPORT, write_bundle
 from bot.publish.commit import commit_message
 from bot.run.folder import RunFolder
 from bot.run.job import Ended
+from bot.run.outputs import OUTPUTS
 
 
 def keep(out: Path | None, folder: RunFolder, ended: Ended) -> Path:
@@ -25,7 +26,7 @@ def keep(out: Path | None, folder: RunFolder, ended: Ended) -> Path:
     try:
         write_out(
             bundle, ended.outcome, ended.verdict, folder.journal,
-            plan=ended.plan, review=ended.review, writes=ended.writes,
+            plan=ended.plan, review=ended.review, writes=ended.writes, outputs=ended.outputs,
         )  # fmt: skip
     except AgentError as error:
         raise AgentError(
@@ -43,6 +44,7 @@ def write_out(
     plan: Plan | None = None,
     review: Review | None = None,
     writes: Writes | None = None,
+    outputs: bytes = b"",
 ) -> None:
     """Write the bundle of a run to `folder`, the diff before the page: what only shows must not cost what counts.
 
@@ -56,6 +58,8 @@ def write_out(
     write_bundle(folder, outcome, patch, withheld, message, journal, review=review, plan=plan, writes=writes)
     page = render_page(journal)
     try:
+        if outputs:
+            (folder / OUTPUTS).write_bytes(outputs)
         (folder / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
         raise AgentError(f"The report could not be written to {folder}: {error.strerror}.") from error

@@ -58,7 +58,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a run has to show. `verdict` is `None` when the gate refused the tree, and in a run that only reads."""
+    """What a run has to show. `verdict` is `None` when the gate refused the tree, and in a run that only reads.
+    `outputs` is what `bot.run.outputs` hands on."""
 
     checkout: Checkout
     policy: Policy
@@ -67,3 +68,4 @@ class Ended:
     plan: Plan | None = None
     review: Review | None = None
     writes: Writes | None = None
+    outputs: bytes = b""

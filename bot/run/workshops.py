@@ -35,19 +35,22 @@ class Workshops:
         self._started: list[Workshop] = []
 
     def of_agent(self, number: int, read_only: Sequence[Path], ask: Callable[[Question], Answer]) -> Workshop:
-        """The agent's n-th workshop. All of them share one history of files, so that versions go on being counted."""
+        """The agent's n-th workshop. All of them share one history of files, so that versions go on being counted, and
+        see what those before them printed."""
+        folder = self._folder.workshop(f"agent-{number}")
+        spilled = (self._folder.root / f"workshop-agent-{before}" / "spill" for before in range(number))
         return self._noted(
             Workshop.start(
                 self._confinement,
                 tree=self._checkout.tree,
-                folder=self._folder.workshop(f"agent-{number}"),
+                folder=folder,
                 mount=self._root,
                 environment=self._environment,
                 ask=ask,
                 history=self._folder.root / "versions",
                 bring=tuple(read_only),
                 skills=self._skills,
-                archive=self._folder.archive,
+                kept=(self._folder.archive, *spilled),
                 way_out=self._network.of_agent(),
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,7 +17,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import Note
 from tests.run.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending
-from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import Ran
@@ -124,6 +125,31 @@ def _in_the_call(home: Path) -> Path:
                 return path.parent
         time.sleep(0.1)
     raise AssertionError("the run did not come to its command")
+
+
+def test_long_output_of_the_run_before_can_be_looked_up(cli: Cli, repo: Path) -> None:
+    """Within one run after its checks, too: the tool host was started anew for them."""
+    first = first_run(
+        cli, repo, steps=[Call("bash", {"command": "seq 100000"}), Turn((EDITS[0],)), Say("Half.")]
+    )
+
+    class Looks:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def __call__(self, asked: Asked) -> Step:
+            self.asked += 1
+            if self.asked > 1:
+                return Say("Seen.")
+            [place] = re.findall(
+                r"spill/\d+\.txt is now ([^\s\\]+\.txt)", json.dumps(asked.body["messages"][-1])
+            )
+            return Call("grep", {"pattern": "^77777$", "path": place})
+
+    with ModelServer(Looks()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--continue", first, model=server)
+        assert ran.code == 0, ran.err
+        assert "77777" in json.dumps(server.requests[-1].json["messages"][-1])
 
 
 def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None:

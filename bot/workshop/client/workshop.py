@@ -93,7 +93,7 @@ class Workshop:
         bring: Sequence[Path] = (),
         skills: Path | None = None,
         history: Path | None = None,
-        archive: Path | None = None,
+        kept: Sequence[Path] = (),
         way_out: WayOut | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> Workshop:
@@ -104,8 +104,9 @@ class Workshop:
         the tree is seen inside (its own path when left out). `environment` is where PATH, locale and the
         variables in `allowed` are taken from; nothing else of it gets in. `bring` are further folders to show
         read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`;
-        `archive` one in which we keep what the tools may read. `way_out` is what can be reached of the network, nothing
-        where it is left out. `limits` are those of `host/limits.py` that differ from the usual, by name.
+        `kept` are those in which the tools may read what this run kept. `way_out` is what can be reached of the
+        network, nothing where it is left out. `limits` are those of `host/limits.py` that differ from the usual, by
+        name.
         Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the
         host does not come up.
         """
@@ -115,7 +116,7 @@ class Workshop:
                 f"The policy gives this run egress ({', '.join(way_out.presets)}), and the sandbox at hand "
                 f"({confinement.name}) can give none. {HOW_TO_FIX}"
             )
-        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, archive, way_out)
+        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, kept, way_out)
         process = HostProcess(confinement, plan.argv, plan.mounts, plan.own_environment)
         channel = Channel(*process.pipes)
         try:
@@ -321,7 +322,7 @@ def _plan(
     allowed: Sequence[str],
     bring: Sequence[Path],
     skills: Path | None,
-    archive: Path | None,
+    kept: Sequence[Path],
     way_out: WayOut | None,
 ) -> _Plan:
     tree, tmp = tree.resolve(strict=True), folders.tmp
@@ -338,9 +339,8 @@ def _plan(
     if skills is not None:
         readable.append(skills_place(confinement, skills))
         program = (*program, (skills, readable[0]))
-    if archive is not None:
-        bring = (*bring, archive)
-        readable.append(str(archive))
+    bring = (*bring, *kept)
+    readable += map(str, kept)
     mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), tools.folders, program)
     hello = {
         "type": "hello",
