@@ -13,7 +13,7 @@ from typing import Literal
 import yaml
 
 from bot.contracts.request import Tier
-from bot.policy import agent, attachments, diff, github, models, nodes, steps, tiers
+from bot.policy import agent, attachments, diagnostics, diff, github, models, nodes, steps, tiers
 from bot.policy.defaults import default_policy
 from bot.policy.errors import Problem
 from bot.policy.kinds import Kind, choice, literal, truth, whole
@@ -65,6 +65,7 @@ ROOT = Table(
         Key("models", models.MODELS, "What is known better here of models than in the program's own table."),
         Key("agent", agent.AGENT_KIND, "How the model is worked with."),
         Key("attachments", attachments.ATTACHMENTS_KIND, "Whose pictures in a thread a model that can see is shown."),
+        Key("diagnostics", diagnostics.DIAGNOSTICS_KIND, "What is looked for in code while it is edited, and after."),
         Key("pull_request", github.PULL_REQUEST_KIND, "How pull requests are made."),
         Key("push_to_head", truth(), "Put a fix on a pull request onto its own branch, fast-forward only."),
         Key("forks", github.FORKS, "What a fix on a fork's pull request becomes."),

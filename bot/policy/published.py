@@ -33,6 +33,7 @@ _READERS = {
     "models": "run",
     "agent": "run",
     "attachments": "run",
+    "diagnostics": "run",
     "pull_request": "publishing",
     "push_to_head": "publishing",
     "forks": "publishing",

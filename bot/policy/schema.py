@@ -191,6 +191,25 @@ class AttachmentsPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerPolicy:
+    """Of one language server or parser. `command` is what starts it, empty for the usual."""
+
+    command: str = ""
+    off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticsPolicy:
+    """What is looked for in code. `wait` is in seconds, of one edit; `servers` is by the names of
+    `bot.contracts.servers`. `checkers` run before and after: `None` for those that the repository has a use for."""
+
+    off: bool = False
+    wait: float = 3.0
+    servers: Mapping[str, ServerPolicy] = field(default_factory=dict)
+    checkers: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """`source` is the file's name, for messages. It and `model` are empty where there is none.
 
@@ -227,3 +246,4 @@ class Policy:
     detector: DetectorPolicy = DetectorPolicy()
     diff: DiffPolicy = DiffPolicy()
     attachments: AttachmentsPolicy = AttachmentsPolicy()
+    diagnostics: DiagnosticsPolicy = DiagnosticsPolicy()

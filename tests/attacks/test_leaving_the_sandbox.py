@@ -147,6 +147,7 @@ model: openai/owned
 models: {anthropic/claude-sonnet-4-5: {price: {input: 0, output: 0}}}
 agent: {instructions: [OWNED.md], stop_hook: {checks: false}}
 attachments: {tiers: [maintainer, outsider]}
+diagnostics: {wait: 30s, servers: {ty: {command: touch owned-by-server}}, checkers: none}
 pull_request: {draft: false, keyword: Refs}
 push_to_head: true
 forks: push
