@@ -18,6 +18,9 @@ code that the agent has edited."""
 SKILLS = f"{_INSIDE}/skills"
 """Where loaded skills are seen inside, in every run the same."""
 
+PROGRAMS = f"{_INSIDE}/programs"
+"""Where our own programs are seen inside."""
+
 _MODULES = ("__init__.py", "contracts", "workshop/__init__.py", "workshop/host")
 """All that is shown of this package: nothing else of it is imported inside."""
 

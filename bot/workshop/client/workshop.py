@@ -25,6 +25,7 @@ from bot.workshop.client import canaries, environment, frames, layout
 from bot.workshop.client.channel import Channel
 from bot.workshop.client.errors import WorkshopError
 from bot.workshop.client.frames import Answer, Facts, Question
+from bot.workshop.client.own_programs import shown
 from bot.workshop.client.process import MARK, HostProcess
 
 if TYPE_CHECKING:
@@ -334,7 +335,8 @@ def _plan(
     elif way_out is not None:
         variables |= way_out.variables()
         bring = (*bring, *way_out.files())
-    program = layout.host_program()
+    own_programs = shown(layout.PROGRAMS, moved=confinement.moves, writable=(tree, *folders[1:]))
+    program = (*layout.host_program(), *own_programs.mounts)
     readable: list[str] = []
     if skills is not None:
         readable.append(skills_place(confinement, skills))
@@ -349,6 +351,7 @@ def _plan(
         "spill": str(folders.spill),
         "history": str(folders.history),
         "readable": readable,
+        "programs": own_programs.places,
         "environment": variables,
     }
     return _Plan(layout.host_command(moved=confinement.moves), mounts, own, hello)

@@ -53,6 +53,8 @@ class Context:
     """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
     outside it and may be written. `readable` are folders of others that may be read, and no more: the skills.
 
+    `programs` are those of ours that may be run, by name: where each is seen.
+
     `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
     `failed` counts, by path, the tries to change a file that failed since the last that did not.
     """
@@ -66,6 +68,7 @@ class Context:
     history: History
     assume_read: bool = False
     readable: tuple[Path, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
     seq: int = 0
     cwd: Path | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)

@@ -51,6 +51,7 @@ class Server:
             history=History(Path(hello["history"])),
             assume_read=hello["assume_read"],
             readable=tuple(map(Path, hello.get("readable", ()))),
+            programs=hello.get("programs", {}),
             keepers=keepers,
         )
         self._records: dict[str, Records] = {}

@@ -1,0 +1,47 @@
+"""Of our own installation those inside see the programs that they need, and no folder of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.sandbox.choose import bubblewrap, landlock
+from bot.workshop.client import layout, own_programs
+from tests.support.workshops import Bench, bash
+
+HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
+
+
+@pytest.mark.parametrize("wall", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap), "landlock"])
+def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Bench, wall: str) -> None:
+    """Breaks: bot/workshop/client/own_programs.py "mounts.append((path, places[name]))" (with its folder)."""
+    confinement = bubblewrap() if wall == "bubblewrap" else landlock()
+    workshop = bench.start(confinement)
+    places = own_programs.shown(layout.PROGRAMS, moved=confinement.moves, writable=()).places
+    command = f"{places['ruff']} --version && {places['ty']} --version && ls {places['yaml']}/loader.py"
+    said = bash(workshop, f"{command}; cat {HERE}/activate; ls {HERE.parent}; touch {places['ruff']}").content
+    assert "ruff 0" in said
+    assert "ty 0" in said
+    assert "yaml/loader.py" in said
+    assert "deactivate" not in said
+    assert "pyvenv.cfg" not in said
+    assert "Permission denied" in said or "Read-only file system" in said
+
+
+def test_what_commands_could_change_is_not_run_as_ours() -> None:
+    assert (
+        own_programs.shown("/run/x", moved=False, writable=(Path(os.path.realpath(sys.prefix)),)).places == {}
+    )
+
+
+def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in own_programs.CHECKERS:
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    places = own_programs.shown("/run/x", moved=True, writable=()).places
+    assert set(places) == {own_programs.YAML}
