@@ -1,0 +1,96 @@
+"""What a server says of a file, made into problems. It was told by a stranger about text by another: each value is
+looked at, and a single odd one costs only itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bot.contracts.plain_text import printable
+from bot.contracts.problems import Problem, Severity
+from bot.workshop.host.lsp.positions import code_points
+
+MOST = 10_000
+"""Problems of one file that are kept."""
+
+_MESSAGE = 1000
+_CODE = 100
+_SNIPPET = 300
+_ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
+_UNNECESSARY, _DEPRECATED = 1, 2
+
+
+def problems(
+    items: object, *, tool: str, path: str, lines: Sequence[str], encoding: str
+) -> tuple[tuple[Problem, ...], int]:
+    """Errors and warnings in the order of their lines, and how many more than `MOST` there were. `lines` are those
+    that the server was looking at; what it puts behind the last stands on the last."""
+    if not isinstance(items, list):
+        return (), 0
+    found = [
+        _problem(item, severity, tool, path, lines, encoding)
+        for item in items[:MOST]
+        if isinstance(item, dict) and (severity := _severity(item)) is not None
+    ]
+    found.sort(key=lambda problem: (problem.line, problem.column))
+    return tuple(found), max(0, len(items) - MOST)
+
+
+def _severity(item: dict[str, Any]) -> Severity | None:
+    """None of what is no more than a hint. Where a server names none it is for the client to say, and an error here;
+    one that the protocol does not have is a warning, since something was found."""
+    tags = item.get("tags")
+    if isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED)):
+        return None
+    said = item.get("severity")
+    if said is None or said == _ERROR:
+        return Severity.ERROR
+    return None if said in (_INFORMATION, _HINT) else Severity.WARNING
+
+
+def _problem(
+    item: dict[str, Any], severity: Severity, tool: str, path: str, lines: Sequence[str], encoding: str
+) -> Problem:
+    line, column = _position(item, "start", lines, encoding)
+    end_line, end_column = _position(item, "end", lines, encoding)
+    return Problem(
+        tool=tool,
+        path=path,
+        line=line,
+        column=column,
+        severity=severity,
+        code=_one_line(_code(item.get("code")), _CODE),
+        message=_one_line(item.get("message"), _MESSAGE),
+        end_line=end_line,
+        end_column=end_column,
+        snippet=_one_line(lines[line - 1], _SNIPPET) if 0 < line <= len(lines) else "",
+    )
+
+
+def _position(item: dict[str, Any], end: str, lines: Sequence[str], encoding: str) -> tuple[int, int]:
+    place = item.get("range")
+    place = place.get(end) if isinstance(place, dict) else None
+    if not isinstance(place, dict):
+        return 0, 0
+    line, character = place.get("line"), place.get("character")
+    if type(line) is not int or line < 0 or not lines:
+        return 0, 0
+    column = character if type(character) is int and character >= 0 else 0
+    within = min(line, len(lines) - 1)
+    return within + 1, code_points(lines[within], column, encoding) + 1
+
+
+def _code(code: object) -> object:
+    return code.get("value") if isinstance(code, dict) else code
+
+
+def _one_line(value: object, most: int) -> str:
+    """The first line that says something; a number as itself; what is neither is nothing."""
+    if type(value) is int:
+        return str(value)[:most]
+    if isinstance(value, dict):  # MarkupContent, which the protocol allows since 3.18
+        value = value.get("value")
+    if not isinstance(value, str):
+        return ""
+    shown = printable(value[: 4 * most].encode("utf-8", "replace").decode("utf-8"))
+    return next((line.rstrip() for line in shown.split("\n") if line.strip()), "")[:most]

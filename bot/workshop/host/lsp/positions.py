@@ -1,0 +1,46 @@
+"""Lines and columns between a text and the protocol, which counts columns in the units of an encoding."""
+
+from __future__ import annotations
+
+import re
+
+UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
+OFFERED = (UTF8, UTF16)
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LAST_OF_BMP = "\uffff"
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines without their ends, by the protocol's three line ends and no other (`splitlines` knows more)."""
+    return _LINE_END.split(text)
+
+
+def units(text: str, encoding: str) -> int:
+    """How long `text` is in an encoding."""
+    if text.isascii() or encoding == UTF32:
+        return len(text)
+    if encoding == UTF8:
+        return len(text.encode("utf-8", "replace"))
+    return len(text) + sum(c > _LAST_OF_BMP for c in text)
+
+
+def code_points(line: str, character: int, encoding: str) -> int:
+    """A column of the protocol, from 0, as one of Python: how many letters are before it. What lies within a letter
+    counts as before it, what lies behind the line as its end."""
+    if line.isascii() or encoding == UTF32:
+        return min(character, len(line))
+    if encoding == UTF8:
+        return len(line.encode("utf-8", "replace")[:character].decode("utf-8", "ignore"))
+    passed = 0
+    for index, letter in enumerate(line):
+        passed += 2 if letter > _LAST_OF_BMP else 1
+        if passed > character:
+            return index
+    return len(line)
+
+
+def end_of(text: str, encoding: str) -> tuple[int, int]:
+    """Line and column, both from 0, behind the last letter of a text."""
+    lines = lines_of(text)
+    return len(lines) - 1, units(lines[-1], encoding)

@@ -1,0 +1,80 @@
+"""A server's process: started in a group of its own, its last words kept, ended with all that it started."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bot.workshop.host import descendants, usage
+
+KEPT = 8192
+"""Bytes of standard error that are kept: the last."""
+
+
+def spawn(argv: Sequence[str], root: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Raises `OSError`. Servers fork (tsserver, biome), so each has a session of its own, which can be killed."""
+    return subprocess.Popen(
+        argv,
+        cwd=root,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def memory(pid: int) -> int:
+    """Bytes that a process and all below it hold, a shared page counted once; 0 when it is gone."""
+    return usage.fairly_held([pid, *descendants.below(pid)])
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it, its group, and what left the group; returns without waiting for the kernel to be done."""
+    if process.poll() is None:
+        below = list(descendants.below(process.pid))
+        descendants.signal_group(process.pid, signal.SIGKILL)
+        descendants.kill(below)
+        process.kill()
+    else:
+        descendants.signal_group(process.pid, signal.SIGKILL)  # what it left behind
+
+
+class LastWords:
+    """The end of what was written to standard error."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._held = bytearray()
+
+    def add(self, data: bytes) -> None:
+        self._held += data
+        if len(self._held) > 2 * self._most:
+            del self._held[: -self._most]
+
+    @property
+    def text(self) -> str:
+        return bytes(self._held[-self._most :]).decode("utf-8", "replace")
+
+
+def reap(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for its end, at most so long. Whether it ended."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def exit_words(process: subprocess.Popen[bytes]) -> str:
+    """How it ended, for people."""
+    code = process.poll()
+    if code is None:
+        return "it closed its standard output"
+    if code < 0:
+        name = signal.Signals(-code).name if -code in signal.valid_signals() else str(-code)
+        return f"it was ended by {name}"
+    return f"it ended with exit code {code}"

@@ -1,0 +1,43 @@
+"""What a language server is started with, and what comes of asking it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.contracts.problems import Answer, Problem
+from bot.workshop.host.lsp import processes
+from bot.workshop.host.lsp.waiting import Pauses
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A server that can be started. `environment` is the whole of it. `settings` answer `workspace/configuration` by
+    their dotted names, `options` go with `initialize`. `silent_when_clean` is for those that say nothing about a file
+    without problems. `spawn` may be replaced by one that lets others know of the process; it raises `OSError`."""
+
+    name: str
+    argv: tuple[str, ...]
+    root: Path
+    environment: Mapping[str, str]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    options: object = None
+    silent_when_clean: bool = False
+    pauses: Pauses = field(default_factory=Pauses)
+    spawn: Callable[[Program], subprocess.Popen[bytes]] = field(
+        default=lambda program: processes.spawn(program.argv, program.root, program.environment)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a server said of one file. `items` are its errors and warnings in the order of lines, none unless the answer
+    is complete; `dropped` counts those beyond the most that is kept. `note` says why an answer is not complete, or what
+    makes a complete one doubtful."""
+
+    answer: Answer
+    items: tuple[Problem, ...] = ()
+    note: str = ""
+    dropped: int = 0

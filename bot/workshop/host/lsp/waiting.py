@@ -1,0 +1,168 @@
+"""When a server has said all it has to say about a text. It says so itself where it can be asked (pull); one that
+only tells (push) has no word for it, so its silence is measured.
+
+Measured over twelve servers: what they publish first is often stale, without meaning, or not the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.workshop.host.lsp.rpc import ResponseError
+
+CONTENT_MODIFIED = -32801
+SERVER_CANCELLED = -32802
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """All in seconds, but for `refreshes`, which counts."""
+
+    start: float = 30.0
+    """For `initialize`."""
+
+    patience: float = 15.0
+    """For an answer, whoever still waits for it; and for a server's first."""
+
+    registration: float = 0.5
+    """After `initialized`, for a server that says only then that it can be asked."""
+
+    refresh: float = 0.03
+    """After an answer, for the word that it was too early."""
+
+    refreshes: int = 3
+
+    versioned: float = 0.15
+    unversioned: float = 0.4
+    first_open: float = 1.0
+    """Of silence after what was published, where that names a version or not, or is the first of a file."""
+
+    silent: float = 2.0
+    """Of silence that means a clean file, for a server of which that is known."""
+
+    stale_progress: float = 5.0
+    """A token of progress that is not heard of for so long holds nothing up."""
+
+    stop: float = 2.0
+    """For `shutdown` and `exit`, then it is killed."""
+
+
+class Progress:
+    """What a server says it is busy with."""
+
+    _MOST = 100
+
+    def __init__(self, pauses: Pauses) -> None:
+        self._pauses = pauses
+        self._heard: dict[int | str, float] = {}
+        self.last_end = 0.0
+
+    def hear(self, token: object, kind: object, now: float) -> None:
+        if type(token) not in (int, str):
+            return
+        if kind == "end":
+            if self._heard.pop(token, None) is not None:  # type: ignore[call-overload]  # an int or a str
+                self.last_end = now
+        elif token in self._heard or len(self._heard) < self._MOST:
+            self._heard[token] = now  # type: ignore[index]
+
+    def busy_until(self, now: float) -> float:
+        """Until when it has to be taken for busy if nothing more is heard; 0 where it is not."""
+        last = max(self._heard.values(), default=0.0)
+        until = last + self._pauses.stale_progress
+        return until if last and until > now else 0.0
+
+
+@dataclass(slots=True)
+class Told:
+    """What a server published about one open file."""
+
+    version: int
+    """Of the text that was sent last."""
+
+    sent: float
+    opened: bool = True
+    """Nothing was published that is of the text it was opened with, or newer."""
+
+    items: object = None
+    published: float = 0.0
+    """When, 0 where there is nothing of the text that was sent last."""
+
+    named_version: bool = False
+    stirred: float = 0.0
+    """When another file changed, which may change what there is to say about this one."""
+
+    def change(self, version: int, now: float) -> None:
+        self.version, self.sent, self.published = version, now, 0.0
+
+    def publish(self, items: object, version: object, now: float) -> bool:
+        """Whether it is about the text that was sent last, as far as can be seen."""
+        named = type(version) is int
+        if named and version < self.version:  # type: ignore[operator]  # an int
+            return False
+        self.items, self.published, self.named_version = items, now, named
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    assumed: bool = False
+    """Nothing was said at all, which of this server means a clean file."""
+
+
+def settled(
+    told: Told, progress: Progress, now: float, pauses: Pauses, *, silent_when_clean: bool
+) -> Settled | float | None:
+    """Whether the server is done with the text that was sent last; else when to look again, None where only a word of
+    the server can change anything."""
+    busy = progress.busy_until(now)
+    if busy:
+        return busy
+    if told.published:
+        until = max(
+            max(told.published, progress.last_end) + _quiet(told, pauses), told.stirred + pauses.unversioned
+        )
+        return Settled() if now >= until else until
+    if silent_when_clean:
+        until = max(told.sent, progress.last_end) + pauses.silent
+        return Settled(assumed=True) if now >= until else until
+    return None
+
+
+def _quiet(told: Told, pauses: Pauses) -> float:
+    if told.opened:
+        return pauses.first_open
+    return pauses.versioned if told.named_version else pauses.unversioned
+
+
+@dataclass
+class Refreshes:
+    """How often a server said that its answers are no longer right."""
+
+    count: int = field(default=0)
+
+
+async def pull(ask: Callable[[], Awaitable[Any]], refreshes: Refreshes, pauses: Pauses) -> Any:
+    """The answer that stands. Raises what `ask` raises but for the two errors that mean "again"; ends only with an
+    answer, so the caller limits the time."""
+    for again in range(pauses.refreshes + 1):
+        seen = refreshes.count
+        answer = await _ask_until_answered(ask, pauses)
+        if again < pauses.refreshes:
+            await asyncio.sleep(pauses.refresh)
+        if refreshes.count == seen:
+            break
+    return answer
+
+
+async def _ask_until_answered(ask: Callable[[], Awaitable[Any]], pauses: Pauses) -> Any:
+    while True:
+        try:
+            return await ask()
+        except ResponseError as error:
+            if error.code not in (CONTENT_MODIFIED, SERVER_CANCELLED):
+                raise
+        await asyncio.sleep(pauses.refresh)
