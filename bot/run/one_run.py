@@ -250,7 +250,7 @@ class Run:
             from bot.run.gone_on import told
 
             facts = facts._replace(notes=(*facts.notes, told(self.job.resume, self.job.folder.archive)))
-        seen = pictures.result() if pictures else Pictures(self.asked)
+        seen = (pictures.result() if pictures else Pictures(self.asked)).besides(session.before)
         for note in (*seen.told, *seen.left):
             self.journal.write(lines.Note(note))
         facts = facts._replace(pictures=seen.told)

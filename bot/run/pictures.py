@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.comments import Comment
-from bot.contracts.messages import Image
+from bot.contracts.messages import Image, Message
 from bot.contracts.model import Provider
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Request, Thread, Tier
@@ -39,6 +39,16 @@ class Pictures(NamedTuple):
     images: tuple[Image, ...] = ()
     told: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+
+    def besides(self, before: Iterable[Message]) -> Pictures:
+        """Without those that a message `before` shows already: a picture costs tokens each time."""
+        seen = {part.data for message in before for part in message.parts if isinstance(part, Image)}
+        told = (
+            f"{line}, shown above already" if image.data in seen else line
+            for line, image in zip(self.told, self.images, strict=True)
+        )
+        new = tuple(image for image in self.images if image.data not in seen)
+        return self._replace(images=new, told=tuple(told))
 
 
 class Seeing(NamedTuple):
