@@ -1,0 +1,65 @@
+"""Which checkers are for a repository, and how each is called there."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.evidence.checkers import CHECKERS, NAMES, choose
+
+
+def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:
+    return {checker.name: checker.command for checker in choose(files, files.get, named)}
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        ({"README.md": ""}, []),
+        ({"a.py": ""}, ["ruff", "ty", "python syntax"]),
+        ({"a.pyi": "", "pyrightconfig.json": "{}"}, ["ruff", "ty", "pyright", "python syntax"]),
+        ({"a.py": "", "pyproject.toml": "[tool.basedpyright]\n[tool.pyright]"},
+         ["ruff", "ty", "basedpyright", "python syntax"]),
+        ({"a.py": "", "pyproject.toml": "[tool.mypy]\nstrict=true"}, ["ruff", "ty", "mypy", "python syntax"]),
+        ({"a.py": "", "setup.cfg": "[mypy]\n"}, ["ruff", "ty", "mypy", "python syntax"]),
+        ({"a.ts": "", "tsconfig.json": "{}", "biome.jsonc": ""}, ["tsc", "biome"]),
+        ({"a.js": "", ".oxlintrc.json": ""}, ["oxlint"]),
+        ({"sub/tsconfig.json": "{}"}, []),
+        ({"Cargo.toml": ""}, ["cargo"]),
+        ({"go.mod": "", "a.go": ""}, ["gopls", "go vet"]),
+        ({"bin/run.sh": ""}, ["shellcheck", "bash -n"]),
+    ],
+)  # fmt: skip
+def test_they_are_chosen_by_what_the_base_commit_has(files: dict[str, str], names: list[str]) -> None:
+    assert list(chosen(files)) == names
+
+
+def test_ruff_looks_for_what_cannot_run_unless_the_repository_says_more() -> None:
+    assert chosen({"a.py": ""})["ruff"].endswith("--select E9,F")
+    for settings in ({"ruff.toml": ""}, {"pyproject.toml": "[tool.ruff.lint]\n"}, {".ruff.toml": ""}):
+        assert "--select" not in chosen({"a.py": "", **settings})["ruff"]
+    assert "--select" in chosen({"a.py": "", "pyproject.toml": "# [tool.ruff]"})["ruff"]
+
+
+def test_mypy_is_given_the_folder_where_its_settings_name_no_files() -> None:
+    assert chosen({"a.py": "", "mypy.ini": "[mypy]\nstrict = True"})["mypy"].endswith(" .")
+    assert not chosen({"a.py": "", "mypy.ini": "[mypy]\nfiles = src"})["mypy"].endswith(" .")
+
+
+def test_a_policy_names_those_that_it_wants() -> None:
+    files = {"a.py": "", "x.sh": ""}
+    assert list(chosen(files, ("ty", "tsc"))) == ["ty"]
+    assert chosen(files, ()) == {}
+
+
+def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit() -> None:
+    shell = next(checker for checker in CHECKERS if checker.name == "shellcheck")
+    assert shell.files_of(["b.sh", "a.bash", "c.py"]) == (("a.bash", "b.sh"), True)
+    files, all_of_them = shell.files_of([f"{n}.sh" for n in range(5000)])
+    assert (len(files), all_of_them) == (2000, False)
+    ruff = next(checker for checker in CHECKERS if checker.name == "ruff")
+    assert ruff.files_of(["a.py"]) == ((), True)
+
+
+def test_what_stands_in_for_another_comes_after_it() -> None:
+    for checker in CHECKERS:
+        assert all(NAMES.index(name) < NAMES.index(checker.name) for name in checker.instead_of)

@@ -1,0 +1,152 @@
+"""Which problems are new, which are gone and which only moved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.contracts.problems import Answer, Problem, Severity, ToolRun
+from bot.evidence.problems import SHOWN, compare, compared, missing_modules, tell_model
+
+ONE = Problem("ty", "a.py", 3, 5, Severity.ERROR, "invalid", "Expected `int`, found `str`", snippet="f('x')")
+RAN = ToolRun(Answer.COMPLETE, 1)
+
+
+def other(**fields: object) -> Problem:
+    return replace(ONE, **fields)  # type: ignore[arg-type]
+
+
+def gone(module: str, code: str = "import-not-found", path: str = "a.py") -> Problem:
+    return other(code=code, path=path, message=f"Cannot resolve imported module `{module}`", snippet=module)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "new", "fixed"),
+    [
+        ([ONE], [other(line=90, column=1)], 0, 0),  # it moved
+        ([ONE], [other(snippet="f('y')")], 0, 0),  # the line was edited, the problem stayed
+        ([ONE], [ONE, other(line=9)], 1, 0),  # a second one like it
+        ([ONE, other(line=9)], [ONE], 0, 1),
+        ([ONE], [other(message="Expected `int`, found `bytes`")], 1, 1),
+        ([ONE], [other(code="unsound")], 1, 1),
+        ([ONE], [other(tool="mypy")], 1, 1),
+        ([ONE], [other(path="b.py")], 1, 1),
+        ([other(message="redefined from line 3")], [other(message="redefined from line 40")], 0, 0),
+        ([other(message="unused (column 3)")], [other(message="unused (column 4)")], 0, 0),
+        ([other(message="takes 1 argument")], [other(message="takes 2 arguments")], 1, 1),
+        ([ONE, ONE], [ONE], 0, 0),  # said twice of one place
+    ],
+)
+def test_a_problem_is_known_by_file_tool_code_and_message(
+    before: list[Problem], after: list[Problem], new: int, fixed: int
+) -> None:
+    delta = compare(before, after)
+    assert (len(delta.new), len(delta.fixed)) == (new, fixed)
+    assert delta.remaining == len(dict.fromkeys(after)) - new
+
+
+def test_of_several_equal_problems_the_one_on_a_new_line_is_new() -> None:
+    first, added, last = other(line=3), other(line=5, snippet="f('new')"), other(line=8, snippet="g('x')")
+    assert compare([first, other(line=7, snippet="g('x')")], [first, added, last]).new == (added,)
+
+
+def test_a_renamed_file_takes_its_problems_with_it() -> None:
+    moved = other(path="src/a.py", line=4)
+    assert compare([ONE], [moved], {"src/a.py": "a.py"}) == ((), (), (), 1)
+    assert len(compare([ONE], [moved]).new) == 1
+    # And the name that became free may be given to another file, with problems of its own.
+    assert compare([ONE, other(path="b.py")], [moved, ONE], {"src/a.py": "b.py"}) == ((), (), (), 2)
+
+
+@pytest.mark.parametrize(
+    ("missing_before", "new", "counts"),
+    [
+        ("numpy", "numpy", False),
+        ("numpy", "numpy.linalg", False),
+        ("numpy.linalg", "numpy", True),
+        ("numpy", "numpydoc", True),
+        (".generated", ".generated", True),  # beside another file it is another module
+    ],
+)
+def test_what_was_missing_already_is_the_environments(missing_before: str, new: str, counts: bool) -> None:
+    delta = compare([gone(missing_before, path="old.py")], [gone(missing_before, path="old.py"), gone(new)])
+    assert (len(delta.new), len(delta.environment)) == ((1, 0) if counts else (0, 1))
+
+
+def test_another_problem_that_quotes_a_missing_module_counts() -> None:
+    assert compare([gone("numpy")], [gone("numpy"), other(message="`numpy` is shadowed")]).environment == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "module"),
+    [
+        ("TS2307", "Cannot find module 'zod' or its corresponding type declarations.", "zod"),
+        ("reportMissingImports", 'Import "requests" could not be resolved', "requests"),
+        ("import-not-found", 'Cannot find implementation or library stub for module named "yaml"', "yaml"),
+        ("", "no required module provides package github.com/a/b; to add it:", "github.com/a/b"),
+    ],
+)
+def test_each_tool_says_in_its_own_words_what_is_missing(code: str, message: str, module: str) -> None:
+    said = other(code=code, message=message)
+    assert missing_modules([said, said]) == 1
+    assert len(compare([said], [said, other(code=code, message=message, path="b")]).environment) == 1
+
+
+@pytest.mark.parametrize("answer", [Answer.TIMED_OUT, Answer.UNAVAILABLE])
+def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> None:
+    silent = ToolRun(answer)
+    for before, after in (((silent, ()), (RAN, [ONE])), ((RAN, [ONE]), (silent, ()))):
+        result = compared("ty", "1", "ty check", before, after)
+        assert not result.complete
+        assert (result.new_count, result.fixed_count, result.remaining, result.new, result.fixed) == (
+            0,
+            0,
+            0,
+            (),
+            (),
+        )
+
+
+def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
+    many = [other(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
+    many[6000] = other(line=6001, message="the one error")
+    many = [many[6000]] + [replace(each, severity=Severity.WARNING) for each in many]
+    result = compared("ty", "1", "ty check", (RAN, [ONE]), (RAN, many))
+    assert (result.new_count, result.fixed_count, len(result.new)) == (10_001, 1, SHOWN)
+    assert result.new[0].severity is Severity.ERROR
+
+
+def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
+    warned = other(severity=Severity.WARNING, message="just a warning")
+    result = compared("ty", "1", "ty check", (RAN, [ONE]), (RAN, [ONE, warned, other(path="b.py", code="")]))
+    told = tell_model([result])
+    assert "- b.py:3:5 ty: Expected `int`, found `str`\n  3 | f('x')\n" in told
+    assert "a.py" not in told
+    assert tell_model([result], frozenset({"b.py"})) == ""
+    many = compared(
+        "ty", "1", "c", (RAN, []), (RAN, [other(line=n, snippet=str(n), code=str(n)) for n in range(30)])
+    )
+    assert "and 20 more" in tell_model([many])
+
+
+_SOME = st.lists(
+    st.builds(
+        Problem, st.sampled_from(["ty", "ruff"]), st.sampled_from(["a", "b"]), st.integers(0, 4), st.just(1),
+        st.sampled_from(list(Severity)), st.just("E"), st.sampled_from(["m", "n"]), snippet=st.sampled_from(["s", "t"]),
+    )
+)  # fmt: skip
+
+
+@given(_SOME, _SOME)
+def test_nothing_is_lost_and_an_unchanged_tree_has_nothing_new(
+    before: list[Problem], after: list[Problem]
+) -> None:
+    delta = compare(before, after)
+    assert len(delta.new) + delta.remaining == len(set(after))
+    assert len(delta.fixed) + delta.remaining == len(set(before))
+    back = compare(after, before)
+    assert (len(back.new), len(back.fixed)) == (len(delta.fixed), len(delta.new))
+    assert compare(after, after[::-1]) == ((), (), (), len(set(after)))
