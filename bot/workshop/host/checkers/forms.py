@@ -1,0 +1,212 @@
+"""What checkers print, read into finds: one function a form. All of it is hostile text; what does not have the form
+raises `FormError`, and whatever a find claims is bounded in `found.py`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bot.workshop.host.checkers.found import Find
+
+Form = Callable[[str], Iterator[Find]]
+
+_ERROR, _WARNING = "error", "warning"
+
+
+class FormError(ValueError):
+    """The output is not what this checker prints."""
+
+
+def _ruff(output: str) -> Iterator[Find]:
+    for entry in _list(_json(output)):
+        start, end = _object(entry.get("location")), _object(entry.get("end_location"))
+        # What has no rule's name, or the one for it, is a syntax error: code that cannot be run.
+        severity = _WARNING if _is_style(entry.get("code")) else _ERROR
+        yield Find(
+            entry.get("filename"), start.get("row"), start.get("column"), severity,
+            entry.get("code") or "invalid-syntax", entry.get("message"), end.get("row"), end.get("column"),
+        )  # fmt: skip
+
+
+def _is_style(code: object) -> bool:
+    """Rules of pycodestyle's errors and of pyflakes name code that is wrong; an unused name breaks nothing."""
+    if not isinstance(code, str) or code in ("invalid-syntax", "syntax-error"):
+        return False
+    return not re.match(r"E9|F(?![A-Z])", code) or code in (
+        "F401",
+        "F403",
+        "F405",
+        "F541",
+        "F811",
+        "F841",
+        "F842",
+    )
+
+
+def _gitlab(output: str) -> Iterator[Find]:
+    levels = {"blocker": _ERROR, "critical": _ERROR, "major": _ERROR, "minor": _WARNING}
+    for entry in _list(_json(output)):
+        where = _object(entry.get("location"))
+        begin, end, code = *_positions(where), entry.get("check_name")
+        severity = levels.get(str(entry.get("severity")))
+        if severity is not None and code:
+            message = entry.get("description")
+            if isinstance(message, str) and isinstance(code, str):
+                message = message.removeprefix(f"{code}: ")
+            yield Find(
+                where.get("path"), begin.get("line"), begin.get("column"), severity, code, message,
+                end.get("line"), end.get("column"),
+            )  # fmt: skip
+
+
+def _positions(where: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    positions, lines = _object(where.get("positions")), _object(where.get("lines"))
+    if positions:
+        return _object(positions.get("begin")), _object(positions.get("end"))
+    return {"line": lines.get("begin")}, {"line": lines.get("end")}
+
+
+def _pyright(output: str) -> Iterator[Find]:
+    for entry in _list(_object(_json(output)).get("generalDiagnostics")):
+        span = _object(entry.get("range"))
+        start, end = _object(span.get("start")), _object(span.get("end"))
+        severity = entry.get("severity")
+        if severity in (_ERROR, _WARNING):
+            yield Find(
+                entry.get("file"), _after(start.get("line")), _after(start.get("character")), str(severity),
+                entry.get("rule") or "", entry.get("message"), _after(end.get("line")), _after(end.get("character")),
+            )  # fmt: skip
+
+
+def _rdjson(output: str) -> Iterator[Find]:
+    levels = {"ERROR": _ERROR, "WARNING": _WARNING}
+    for entry in _list(_object(_json(output)).get("diagnostics")):
+        where = _object(entry.get("location"))
+        span = _object(where.get("range"))
+        start, end = _object(span.get("start")), _object(span.get("end"))
+        severity = levels.get(str(entry.get("severity", "ERROR")))
+        if severity:
+            yield Find(
+                where.get("path"), start.get("line"), start.get("column"), severity,
+                _object(entry.get("code")).get("value"), entry.get("message"), end.get("line"), end.get("column"),
+            )  # fmt: skip
+
+
+def _oxlint(output: str) -> Iterator[Find]:
+    for entry in _list(_object(_json(output)).get("diagnostics")):
+        labels = entry.get("labels")
+        label = _object(labels[0]) if isinstance(labels, list) and labels else {}
+        span = _object(label.get("span"))
+        severity = entry.get("severity")
+        if severity in (_ERROR, _WARNING):
+            yield Find(
+                entry.get("filename"), span.get("line"), span.get("column"), str(severity), entry.get("code"),
+                entry.get("message"),
+            )  # fmt: skip
+
+
+def _shellcheck(output: str) -> Iterator[Find]:
+    for entry in _list(_object(_json(output)).get("comments")):
+        level, code = entry.get("level"), entry.get("code")
+        if level in (_ERROR, _WARNING):
+            yield Find(
+                entry.get("file"), entry.get("line"), entry.get("column"), str(level), f"SC{code}"[:20],
+                entry.get("message"), entry.get("endLine"), entry.get("endColumn"),
+            )  # fmt: skip
+
+
+def _cargo(output: str) -> Iterator[Find]:
+    """One object a line; the last says whether it came to its end."""
+    for line in filter(None, map(str.strip, output.splitlines())):
+        entry = _object(_json(line))
+        message = _object(entry.get("message"))
+        if entry.get("reason") != "compiler-message" or message.get("level") not in (_ERROR, _WARNING):
+            continue
+        spans = [span for span in _list(message.get("spans")) if span.get("is_primary") is True]
+        if not spans:
+            continue  # "aborting due to 2 previous errors", and what concerns no file
+        span = spans[0]
+        yield Find(
+            span.get("file_name"), span.get("line_start"), span.get("column_start"), message["level"],
+            _object(message.get("code")).get("code"), message.get("message"), span.get("line_end"),
+            span.get("column_end"),
+        )  # fmt: skip
+
+
+_TSC = re.compile(r"^([^\s(][^(\n]*)\((\d{1,9}),(\d{1,9})\): (error|warning) (TS\d{1,6}): (.*)$")
+_TSC_OF_NO_FILE = re.compile(r"^error (TS\d{1,6}: .*)$", re.MULTILINE)
+
+
+def _tsc(output: str) -> Iterator[Find]:
+    if wrong := _TSC_OF_NO_FILE.search(output):
+        raise FormError(wrong[1])
+    for line in output.splitlines():
+        if found := _TSC.match(line):
+            path, row, column, severity, code, message = found.groups()
+            yield Find(path, int(row), int(column), severity, code, message)
+
+
+_MYPY = re.compile(
+    r"^([^\s:][^:\n]*):(\d{1,9}):(?:(\d{1,9}):)? (error|warning): (.*?)(?:  \[([\w-]{1,60})\])?$"
+)
+
+
+def _mypy(output: str) -> Iterator[Find]:
+    for line in output.splitlines():
+        if found := _MYPY.match(line):
+            path, row, column, severity, message, code = found.groups()
+            yield Find(path, int(row), int(column or 0), severity, code or "", message)
+
+
+_PLACED = re.compile(r"^(?:vet: )?([^\s:#][^:\n]*):(\d{1,9})(?::(\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: (.*)$")
+
+
+def _placed(output: str) -> Iterator[Find]:
+    """`path:line:column: message`, as Go's programs print it, and our own syntax check."""
+    for line in output.splitlines():
+        if found := _PLACED.match(line):
+            path, row, column, message = found.groups()
+            yield Find(path, int(row), int(column or 0), _ERROR, "", message)
+
+
+_BASH = re.compile(r"^([^:\n]+): line (\d{1,9}): (.*)$")
+
+
+def _bash(output: str) -> Iterator[Find]:
+    for line in output.splitlines():
+        found = _BASH.match(line)
+        if found and not found[3].startswith("`"):  # which quotes the line itself
+            yield Find(found[1], int(found[2]), 0, _ERROR, "syntax", found[3])
+
+
+FORMS: Mapping[str, Form] = {
+    "bash": _bash, "cargo": _cargo, "gitlab": _gitlab, "mypy": _mypy, "oxlint": _oxlint, "placed": _placed,
+    "pyright": _pyright, "rdjson": _rdjson, "ruff": _ruff, "shellcheck": _shellcheck, "tsc": _tsc,
+}  # fmt: skip
+
+
+def _json(text: str) -> object:
+    """Raises `FormError`. An empty output is not an empty list: the checker said nothing."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise FormError("its output is nested too deeply") from None
+    except ValueError:
+        raise FormError("its output is no JSON") from None
+
+
+def _list(value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise FormError("its output is no list of problems")
+    return value
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _after(number: object) -> object:
+    """Counted from 1 what was counted from 0."""
+    return number + 1 if type(number) is int else 0

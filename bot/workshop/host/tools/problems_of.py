@@ -1,0 +1,136 @@
+"""`problems_of`: one checker over the whole project, its output read. The supervisor's own question and no tool of the
+model's: which checkers there are, and how they are called, is its affair."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import shell
+from bot.workshop.host.checkers import forms, locate
+from bot.workshop.host.checkers.found import one_line, rows
+from bot.workshop.host.context import Context
+from bot.workshop.host.pump import Buffer
+
+_MOST_OUTPUT = 24_000_000
+_PROBE_LIMIT = 20.0
+_NOTE = 200
+_WORDS = 4000
+
+# The host's pipe carries both outputs in their order; the beginning of what is said of a failure goes to a file.
+_APART = """words=$1; shift; exec "$@" 2> >(head -c 4000 >"$words"; exec cat >/dev/null)"""
+_TOGETHER = 'shift; exec "$@" 2>&1'
+
+
+class _Ran(NamedTuple):
+    ended: shell.Ended
+    output: bytes
+    flooded: bool
+    words: str
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    """`metadata["state"]` is complete, timed_out or unavailable; `rows` are the problems of a complete run."""
+    began = time.monotonic()
+    checker = arguments["checker"]
+    deadline = began + float(arguments["timeout"])
+    said = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context)
+    python = locate.has_python_environment(context.root, context.environment)
+    facts = {"duration": round(time.monotonic() - began, 4), "python": python}
+    return ToolOutcome(str(said.get("note", "")), metadata=said | facts)
+
+
+def _check(
+    checker: Mapping[str, Any], files: Sequence[str], deadline: float, context: Context
+) -> dict[str, Any]:
+    name = str(checker["program"])
+    ours = {**context.programs, "python-of-the-host": sys.executable}
+    program = locate.find(name, checker["where"], context.root, ours, context.environment)
+    if not program:
+        own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
+        return _none("unavailable", f"{name} is not there{own}")
+    version = ""
+    if checker["version"]:
+        probe = _run([program, *checker["version"]], min(deadline, time.monotonic() + _PROBE_LIMIT), context)
+        version = one_line(probe.output.decode("utf-8", "replace"), 60)
+        if probe.ended.stopped or probe.ended.exit_code or not version:
+            return _none("unavailable", f"{name} does not run here{_because(probe, context)}")
+    argv = [program, *(str(word).replace("{tmp}", str(context.tmp)) for word in checker["arguments"]), *files]
+    ran = _run(argv, deadline, context, together=checker["together"])
+    return {"version": version, **_judged(checker, ran, context)}
+
+
+def _judged(checker: Mapping[str, Any], ran: _Ran, context: Context) -> dict[str, Any]:
+    if ran.ended.timed_out:
+        return _none("timed_out", f"it did not end in {ran.ended.duration:.0f} s")
+    if ran.ended.cancelled:
+        return _none("unavailable", "the run was over before it")
+    if ran.flooded:
+        return _none("unavailable", f"it printed more than {_MOST_OUTPUT // 1_000_000} MB")
+    if ran.ended.limit is not None:
+        return _none("unavailable", f"it met a limit of the sandbox: {ran.ended.limit.name}")
+    if ran.ended.exit_code not in checker["exits"]:
+        code = ran.ended.exit_code
+        return _none("unavailable", f"it ended with exit code {code}{_because(ran, context)}")
+    try:
+        found = rows(
+            forms.FORMS[checker["form"]](ran.output.decode("utf-8", "replace")),
+            str(context.root),
+            checker["unit"],
+        )
+    except forms.FormError as error:
+        return _none("unavailable", one_line(str(error), _NOTE, str(context.root)))
+    if found.flooded:
+        return _none("unavailable", "it reported more problems than can be compared")
+    return {"state": "complete", "note": "", "rows": found.rows, "outside": found.outside}
+
+
+def _run(argv: Sequence[str], deadline: float, context: Context, *, together: bool = False) -> _Ran:
+    """Run a program as the model's commands are: watched, limited, and with all that it started dead at its end."""
+    output = Buffer(_MOST_OUTPUT)
+    words = context.tmp / f".words-{context.seq}"
+    script = _TOGETHER if together else _APART
+    environment = {
+        **context.environment,
+        "CARGO_NET_OFFLINE": "true",
+        "CARGO_TARGET_DIR": str(context.tmp / "cargo-target"),
+        "GOTOOLCHAIN": "local",
+        "LC_ALL": "C.UTF-8",
+    }
+    ended = shell.run_command(
+        ["bash", "-c", script, "bash", str(words), *argv],
+        cwd=context.root,
+        environment=environment,
+        timeout=max(deadline - time.monotonic(), 0.1),
+        cancelled=context.cancelled,
+        sink=output,
+        keepers=context.keepers,
+        watchdog=context.watchdog(),
+    )
+    context.keepers.collect()
+    return _Ran(ended, bytes(output.data), output.full, _first_words(words, bytes(output.data)))
+
+
+def _first_words(file: Path, output: bytes) -> str:
+    """What the program said of itself, for a note: the beginning of its error output, else of its output."""
+    try:
+        with file.open("rb") as opened:
+            output = opened.read(_WORDS) or output[:_WORDS]
+        os.unlink(file)
+    except OSError:
+        output = output[:_WORDS]
+    return output.decode("utf-8", "replace")
+
+
+def _because(ran: _Ran, context: Context) -> str:
+    words = one_line(ran.words, _NOTE, str(context.root))
+    return f": {words}" if words else ""
+
+
+def _none(state: str, note: str) -> dict[str, Any]:
+    return {"state": state, "note": note, "rows": [], "outside": 0}
