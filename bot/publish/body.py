@@ -7,38 +7,32 @@ by part so that the whole stays under GitHub's 65,536 characters whatever the mo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bot.contracts.outcome import (
-    ChangedFile,
-    CheckResult,
-    CheckRun,
-    CheckState,
-    Outcome,
-    Status,
-    WithheldFile,
-)
+from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
 from bot.contracts.wording import count_of, duration
-from bot.gate.text import break_commit_words, clean_line, clean_markdown, withhold_if_secret
-from bot.publish import markdown
+from bot.gate.text import clean_line, withhold_if_secret
+from bot.publish import evidence, folded, markdown
+from bot.publish.evidence import failing
+from bot.publish.look_first import look_first
+from bot.publish.shown import shown_code, shown_html, shown_line, shown_markdown
 from bot.publish.template import Parts, fill_template
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+__all__ = ["LIMIT", "NO_LINKS", "Links", "closing_line", "failing", "figures", "render_body", "title"]
+
 LIMIT = 65_000
 _TITLE_LIMIT = 120
-_TAIL_LIMIT = 2_500
-_TAILS_SHOWN = 3
-_CHECKS_SHOWN = 20
+_EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
-_FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
-_WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 # How much room the parts get: all of it first, and less when the whole came out too long.
 _ROOMS = (1.0, 0.4, 0.1)
 
@@ -54,18 +48,6 @@ class Links:
 
 
 NO_LINKS = Links()
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """One row of the table, in words."""
-
-    mark: str
-    command: str
-    before: str
-    after: str
-    tail: str
-    tail_of: str
 
 
 def title(outcome: Outcome) -> str:
@@ -89,18 +71,6 @@ def closing_line(outcome: Outcome, keyword: str) -> str:
         return ""
     settles = outcome.status is not Status.PARTIAL and not thread.is_pull_request
     return f"{keyword if settles else 'Refs'} #{thread.number}"
-
-
-def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """The checks that fail with the change, whatever they did before, or that passed before and cannot run now.
-
-    The latter since the change writes what is read there: a line about a missing network excuses nothing.
-    """
-    return tuple(c for c in checks if c.after.state in _FAILED or _was_disabled(c))
-
-
-def _was_disabled(check: CheckResult) -> bool:
-    return check.before.state is CheckState.PASSED and check.after.state in _WITHOUT_RESULT
 
 
 def render_body(
@@ -130,7 +100,7 @@ def _render_parts(view: Mapping[str, Any], closing: str) -> Parts:
     macros: Any = _macros()
     texts = {
         name: str(getattr(macros, name)(view)).strip()
-        for name in ("alert", "asked", "change", "checks", "files", "remarks", "run")
+        for name in ("alert", "asked", "change", "look", "evidence", "files", "remarks", "run")
     }
     return Parts(closing=closing, **texts)
 
@@ -143,15 +113,13 @@ def _view(
     room: float,
 ) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
-    failed = failing(outcome.checks)
-    tails = [check for check in failed if check.after.tail.strip()][:_TAILS_SHOWN]
-    shown = sorted(outcome.checks, key=lambda check: check not in failed)[: int(_CHECKS_SHOWN * room)]
+    rows, left_out = evidence.table(outcome, int(_EVIDENCE_SHOWN * room))
     return {
         "room": room,
         "rows": int(_ROWS_SHOWN * room),
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
-        "failing": failed,
+        "failing": failing(outcome.checks),
         "requester": request.actor.login,
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
@@ -162,15 +130,18 @@ def _view(
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
         "summary": outcome.description.summary,
         "review_notes": outcome.description.notes,
-        "checks": [_row(check, check in tails and room == 1) for check in shown],
-        "checks_left_out": len(outcome.checks) - len(shown),
-        "check_remarks": _check_remarks(outcome.checks)[:10],
+        "look": look_first(outcome, files, room),
+        "evidence": rows,
+        "evidence_left_out": left_out,
+        "evidence_remarks": evidence.remarks(outcome),
+        "folded": folded.parts(outcome, room),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
         "withheld": withheld,
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
-        "denials": outcome.denials,
+        "denials": _grouped(outcome.denials),
+        "denied_by": list(dict.fromkeys(denial.rule for denial in outcome.denials)),
         "figures": figures(outcome),
         "run_url": links.run,
         "report_url": links.report,
@@ -193,108 +164,15 @@ def figures(outcome: Outcome) -> str:
     )
 
 
-def _row(check: CheckResult, with_tail: bool) -> _Check:
-    near = check.after.tail[-2 * _TAIL_LIMIT :]
-    tail = break_commit_words(clean_tail(_gated(near, len(near)))) if with_tail else ""
-    return _Check(
-        mark=_mark(check),
-        command=check.command,
-        before=_in_words(check.before),
-        after=_in_words(check.after),
-        tail=tail,
-        tail_of="after the change",
-    )
-
-
-def _mark(check: CheckResult) -> str:
-    if failing([check]):
-        return "❌"
-    return "✅" if check.after.state is CheckState.PASSED else "⚪"
-
-
-def _in_words(run: CheckRun) -> str:
-    words = {
-        CheckState.PASSED: "passed",
-        CheckState.FAILED: "**failed**",
-        CheckState.TIMED_OUT: "**timed out**",
-        CheckState.NOT_RUNNABLE: "not runnable",
-        CheckState.NO_SOCKETS: "no network in the sandbox",
-        CheckState.NOT_RUN: "not run",
-    }[run.state]
-    if run.state in (CheckState.NOT_RUN, CheckState.NOT_RUNNABLE):
-        return words
-    exit_code = f", exit {run.exit_code}" if run.exit_code is not None else ""
-    return f"{words}{exit_code}, {duration(run.duration)}"
-
-
-def _check_remarks(checks: Sequence[CheckResult]) -> list[str]:
-    """What a reader would otherwise take for evidence, and why a check could not be run."""
-    remarks: list[str] = []
-    for check in checks[:_CHECKS_SHOWN]:
-        name = shown_code(check.command)
-        states = (check.before.state, check.after.state)
-        if _was_disabled(check):
-            remarks.append(
-                f"{name} passed before the change and gives no result with it: {shown_line(check.after.note)}"
-            )
-        elif CheckState.NO_SOCKETS in states:
-            remarks.append(
-                f"{name} needs a network that the sandbox does not have: its result is no evidence."
-            )
-        elif CheckState.NOT_RUNNABLE in states:
-            why = check.after.note or check.before.note or "a tool or dependency is missing"
-            remarks.append(f"{name} is not runnable here: {shown_line(why)}")
-        elif check.before.state is CheckState.FAILED and check.after.state is CheckState.FAILED:
-            remarks.append(f"{name} failed before the change, too.")
-    if any(check.detected for check in checks):
-        remarks.append("Checks were detected, since the policy file names none.")
-    return remarks
-
-
-def clean_tail(text: str) -> str:
-    """The end of a command's output, for a code block: without control characters, capped."""
-    printable = "".join(c for c in text if c == "\n" or c == "\t" or (c.isprintable() and c != "\ufeff"))
-    return printable if len(printable) <= _TAIL_LIMIT else "…" + printable[-_TAIL_LIMIT:]
+def _grouped(denials: Sequence[Denial]) -> list[tuple[Denial, int]]:
+    """Each denied call once, with how often it was tried."""
+    return list(Counter(denials).items())
 
 
 def _seconds_between(start: str, end: str) -> float:
     from datetime import datetime
 
     return max((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 0.0)
-
-
-def shown_line(text: str, limit: int = 300) -> str:
-    """One line by somebody else, as the characters it has."""
-    return markdown.plain(clean_line(_gated(text, limit), limit))
-
-
-def shown_code(text: str, limit: int = 200) -> str:
-    """A command or path by somebody else. In code nothing is live but what a commit message acts on."""
-    return markdown.code(break_commit_words(_printable(_gated(text, limit), limit)))
-
-
-def _shown_markdown(text: str, limit: float) -> str:
-    most = int(limit)
-    return markdown.contained(markdown.shortened(clean_markdown(_gated(text, most), 4 * most), most))
-
-
-def _shown_html(text: str) -> str:
-    from html import escape
-
-    # Inside a tag and not a code span, so live to whatever looks for mentions and keywords.
-    return f"<code>{escape(clean_line(_gated(text, 200), 200)).replace('[', '&#91;')}</code>"
-
-
-def _gated(text: str, limit: int) -> str:
-    """`text`, or why it is withheld. What is far beyond what will be shown is not looked at: it costs time."""
-    near = text[: 4 * limit + 1000]
-    reason = withhold_if_secret(near)
-    return f"({reason})" if reason else near
-
-
-def _printable(text: str, limit: int) -> str:
-    line = "".join(c if c.isprintable() else " " for c in text)
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 @cache
@@ -309,10 +187,10 @@ def _macros() -> ModuleType:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        md=_shown_markdown,
+        md=shown_markdown,
         line=shown_line,
         line_code=shown_code,
-        html=_shown_html,
+        html=shown_html,
         cell=markdown.cell,
         quoted=markdown.quoted,
         fenced=markdown.fenced,

@@ -20,9 +20,10 @@ from bot.findings.suggestions import block
 from bot.gate.rules import refusal, withholding
 from bot.gate.text import clean_markdown, withhold_if_secret
 from bot.publish import markdown
-from bot.publish.body import LIMIT, Links, shown_code, shown_line
+from bot.publish.body import LIMIT, Links
 from bot.publish.markers import mark, marked
 from bot.publish.review_past import FINDING
+from bot.publish.shown import shown_code, shown_line
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500

@@ -24,7 +24,7 @@ _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 # Which part a heading asks for, by a word in it. The first match wins, so the narrower words come first.
 _WORDS = {
     "closing": r"issues?|tickets?|fix(?:es)?|closes?|resolves|related|references?|links?",
-    "checks": r"test(?:s|ed|ing)?|checks?|verif\w+|validat\w+|qa",
+    "evidence": r"evidence|test(?:s|ed|ing)?|checks?|verif\w+|validat\w+|qa",
     "asked": r"why|motivation|context|background|problem|reason",
     "change": r"what|description|summary|changes?|overview|proposed|solution|details",
 }
@@ -38,7 +38,8 @@ class Parts:
     alert: str
     asked: str
     change: str
-    checks: str
+    look: str
+    evidence: str
     files: str
     remarks: str
     run: str
@@ -50,7 +51,8 @@ class Parts:
             self.alert,
             self.asked,
             _under("What changed", self.change),
-            _under("Checks", self.checks),
+            _under("Look at first", self.look),
+            _under("Evidence", self.evidence),
             _under("Files", self.files),
             _under("Remarks", self.remarks),
             self.closing,
@@ -88,7 +90,8 @@ def fill_template(template: str, parts: Parts, room: float = 1.0) -> str:
         parts.alert,
         "" if "asked" in places else parts.asked,
         *filled,
-        "" if "checks" in places else _under("Checks", parts.checks),
+        _under("Look at first", parts.look),
+        "" if "evidence" in places else _under("Evidence", parts.evidence),
         _under("Files", parts.files),
         _under("Remarks", parts.remarks),
         "" if "closing" in places else parts.closing,

@@ -13,6 +13,7 @@ from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review
 from bot.contracts.triage import Triage
+from bot.publish.evidence_values import wrong_in_evidence
 
 MAX_FINDINGS = 1_000
 _MAX_TITLE = 500
@@ -38,7 +39,7 @@ def wrong_in_outcome(outcome: Outcome) -> str:
         *(run.duration for check in outcome.checks for run in (check.before, check.after)),
     )
     hashes = (outcome.review_sha256, outcome.plan_sha256, outcome.writes_sha256)
-    return _first_wrong(
+    wrong = _first_wrong(
         (
             ("base_sha", "not a full object name", _SHA.fullmatch(outcome.base_sha)),
             ("patch_sha256", "not a SHA-256", _SHA256.fullmatch(outcome.patch_sha256)),
@@ -52,6 +53,7 @@ def wrong_in_outcome(outcome: Outcome) -> str:
             *_request_rules(outcome.request),
         )
     )
+    return wrong or wrong_in_evidence(outcome)
 
 
 def wrong_in_review(review: Review) -> str:

@@ -139,7 +139,7 @@ def test_no_line_begins_with_a_command(written: dict[str, str]) -> None:
 
 def test_the_parts_after_the_evil_text_are_still_there(written: dict[str, str]) -> None:
     page = rendered(written["body"])
-    for heading in ("What changed", "Checks", "Files", "For the reviewer"):
+    for heading in ("What changed", "Evidence", "Files", "For the reviewer"):
         assert heading in page
 
 

@@ -27,13 +27,23 @@ from bot.contracts.outcome import (
     WithheldFile,
 )
 from bot.contracts.plan import Plan, PlanStep
+from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
 from bot.contracts.request import Verb
+from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
-from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request
+from tests.support.outcomes import (
+    EVIDENCE,
+    FAILED,
+    OUTCOME,
+    PASSED,
+    REQUEST,
+    TESTED,
+    make_outcome,
+    make_request,
+    problem,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
-PASSED = CheckRun(CheckState.PASSED, 0, 1.26, "OK")
-FAILED = CheckRun(CheckState.FAILED, 1, 75.0, "E  assert 1 == 2\n```\nFAILED (failures=1)")
 LINKS = Links(
     "https://github.test/octo/hello/actions/runs/1", "https://github.test/octo/hello/actions/runs/1#artifacts"
 )
@@ -74,6 +84,7 @@ CASES = {
     "plain": lambda: render_body(OUTCOME, OUTCOME.files, (), links=LINKS),
     "full": lambda: render_body(FULL, FILES, WITHHELD, links=LINKS),
     "template": lambda: render_body(OUTCOME, OUTCOME.files, (), template=TEMPLATE),
+    "evidence": lambda: render_body(EVIDENCE, EVIDENCE.files, (), links=LINKS),
     "bare": lambda: render_body(
         make_outcome(description=Description(), checks=(), request=make_request(thread=None, trigger=None)),
         FILES[:1],
@@ -118,9 +129,73 @@ def test_the_policys_keyword_is_used() -> None:
     assert closing_line(OUTCOME, "Refs") == "Refs #7"
 
 
+def test_no_table_is_wider_than_four_columns_whatever_is_in_it() -> None:
+    for text in ("a | b", "`|`", "a \\| b", "\\", "|\n| --- |"):
+        body = render_body(_everywhere(text), _files(text), ())
+        table = body.partition("### Evidence\n\n")[2].partition("\n\n")[0]
+        rows = table.splitlines()
+        assert len(rows) == 6
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
+
+
+def test_what_broke_is_the_first_thing_to_look_at_and_the_checks_mark_is_red() -> None:
+    assert TESTED.tests is not None
+    tests = replace(TESTED.tests, broken=("tests/a.py::test_a",), counts=(("broken", 12),))
+    body = render_body(make_outcome(checks=(replace(TESTED, after=FAILED, tests=tests),)), FILES, ())
+    first = body.partition("### Look at first")[2].splitlines()[2]
+    assert (
+        first
+        == "- 12 tests of `python3 -m pytest -q` passed before and fail now: `tests/a.py::test_a` and 11 more"
+    )
+    assert "| ❌ `python3 -m pytest -q` |" in body
+    assert "| **12 broken**, 1 did not run, 1 flaky, 2 mended, 1 appeared |" in body
+
+
+def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
+    done, late = ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="stopped after 60 s")
+    one = Compared("ty", "0.0.4", "ty check", done, late, new=(problem(),), fixed=(problem(2),))
+    body = render_body(make_outcome(diagnostics=(one,)), (), ())
+    assert "| ⚪ `ty 0.0.4` | 1 problem, 0.1 s | timed out | not compared |" in body
+    assert "- `ty`: stopped after 60 s" in body
+    assert "never used" not in body
+
+
+def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted() -> None:
+    shown = tuple(problem(number) for number in range(1, 200))
+    run = ToolRun(Answer.COMPLETE, 10_000, 1.0)
+    one = Compared("ruff", "1", "ruff", run, run, new=shown, new_count=10_000)
+    body = render_body(make_outcome(diagnostics=(one,)), (), ())
+    opened, _, _ = body.partition("<details>")
+    assert opened.count("is never used") == 3
+    assert "- 9,997 more new problems" in opened
+    assert "<summary>10,000 new problems</summary>" in body
+    assert body.count("is never used") == 33
+    assert "- and 9,970 more" in body
+
+
+def test_a_changed_file_that_no_test_runs_is_named_first_and_a_missed_line_in_the_table_only() -> None:
+    files = (CoveredFile("new.py", 2, 0, (1, 2)), CoveredFile("old.py", 4, 3, (9,)))
+    body = render_body(make_outcome(coverage=Coverage("coverage.xml", files)), (), ())
+    first = body.partition("### Look at first")[2].partition("###")[0]
+    assert "`new.py`: no test runs any of its 2 changed lines" in first
+    assert "old.py" not in first
+    assert "| ⚠️ Coverage of changed lines |  | 3 of 6 lines (50 %) | 3 not run |" in body
+    assert "- `old.py`: line 9" in body
+
+
+def test_the_same_denied_call_is_told_once_with_its_rule_and_how_often() -> None:
+    denial = Denial("bash", "curl x", "no-network", "the sandbox has no network")
+    body = render_body(make_outcome(denials=(denial,) * 3), (), ())
+    assert "<summary>3 calls denied by policy: <code>no-network</code></summary>" in body
+    assert body.count("curl x") == 1
+    assert "(rule `no-network`, 3 times)" in body
+
+
 def test_everything_at_its_longest_fits() -> None:
     long = "word " * 40_000
-    checks = tuple(CheckResult(f"c{n}", long, FAILED, replace(FAILED, tail=long)) for n in range(200))
+    tests = replace(_tests("t" * 4_000), mended=("m" * 4_000,) * 300)
+    run = replace(FAILED, tail=long)
+    checks = tuple(CheckResult(f"c{n}", long, FAILED, run, tests=tests) for n in range(200))
     files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
     outcome = make_outcome(
         status=Status.PARTIAL,
@@ -130,6 +205,8 @@ def test_everything_at_its_longest_fits() -> None:
         notes=(long,) * 50,
         denials=(Denial(long, long, long, long),) * 50,
         request=make_request(instruction=long, plan=Plan(long, (PlanStep(long),) * 30)),
+        diagnostics=_everywhere(long[:9_000]).diagnostics * 100,
+        coverage=Coverage(long, (CoveredFile("c" * 400, 300, 0, tuple(range(300))),) * 300, long),
     )
     body = render_body(outcome, files, (WithheldFile("w" * 400, long),) * 100, template="## Summary\n" + long)
     assert len(body) <= LIMIT
@@ -194,7 +271,7 @@ def test_a_credential_is_withheld(planned: bool) -> None:
 @given(st.text(alphabet=st.sampled_from("`~<>|\\#-*[]()! \n\tab/@"), max_size=80))
 def test_no_summary_hides_the_checks_beneath_it(text: str) -> None:
     body = render_body(make_outcome(description=Description("t", text, "")), FILES, ())
-    assert "\n### Checks\n\n| Check | Before | After |\n" in body
+    assert "\n### Evidence\n\n| Evidence | Before | After | Change |\n" in body
 
 
 @pytest.mark.parametrize(
@@ -220,13 +297,36 @@ def _everywhere(text: str, *, planned: bool = False) -> Outcome:
     return make_outcome(
         reason=text,
         description=Description(text, text, text),
-        checks=(CheckResult(text, text, run, run),),
+        checks=(CheckResult(text, text, run, run, flaky=True, tests=_tests(text)),),
         notes=(text,),
         denials=(Denial(text, text, text, text),),
         request=make_request(instruction=text, plan=plan),
         model=text,
         sandbox=text,
+        diagnostics=(
+            Compared(
+                text, text, text, _answered(text), _answered(text), _problems(text), _problems(text), 9, 9
+            ),
+            Compared(text, text, text, *[ToolRun(Answer.UNAVAILABLE, note=text)] * 2),
+        ),
+        servers=(ServerUse(text, text, note=text),),
+        coverage=Coverage(text, (CoveredFile(text, 3, 0, (1, 2)),), text),
     )
+
+
+def _tests(text: str) -> TestChanges:
+    names = (text,)
+    return TestChanges(
+        TestCounts(1, 1), TestCounts(1, 1), names, names, names, names, names, source=text, note=text
+    )
+
+
+def _problems(text: str) -> tuple[Problem, ...]:
+    return (Problem(text, text, 1, 1, Severity.ERROR, text, text, snippet=text),)
+
+
+def _answered(text: str) -> ToolRun:
+    return ToolRun(Answer.COMPLETE, 9, 0.1, text)
 
 
 def _files(text: str) -> tuple[ChangedFile, ...]:

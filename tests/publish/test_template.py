@@ -6,7 +6,7 @@ import pytest
 
 from bot.publish.template import NAME, TEMPLATE_LIMIT, Parts, fill_template
 
-PARTS = Parts("ALERT", "ASKED", "CHANGE", "CHECKS", "FILES", "REMARKS", "RUN", "CLOSING")
+PARTS = Parts("ALERT", "ASKED", "CHANGE", "LOOK", "EVIDENCE", "FILES", "REMARKS", "RUN", "CLOSING")
 
 
 def order(body: str, *texts: str) -> bool:
@@ -26,9 +26,9 @@ def test_our_parts_go_under_the_headings_that_ask_for_them() -> None:
         "## Related issue",
         "CLOSING",
         "## How was this",
-        "CHECKS",
+        "EVIDENCE",
     )
-    assert order(body, "CHECKS", "FILES", "REMARKS", "RUN")
+    assert order(body, "EVIDENCE", "FILES", "REMARKS", "RUN")
 
 
 def test_what_a_filled_heading_asked_for_gives_way() -> None:
@@ -39,7 +39,7 @@ def test_what_a_filled_heading_asked_for_gives_way() -> None:
 
 def test_checkboxes_stay_unticked_also_under_a_heading_we_filled() -> None:
     body = fill_template("## Summary\n- [ ] bug fix\n- [ ] feature\n\n## Testing\n- [ ] unit tests\n", PARTS)
-    assert order(body, "CHANGE", "- [ ] bug fix", "- [ ] feature", "CHECKS", "- [ ] unit tests")
+    assert order(body, "CHANGE", "- [ ] bug fix", "- [ ] feature", "EVIDENCE", "- [ ] unit tests")
     assert "[x]" not in body
 
 
@@ -54,13 +54,13 @@ def test_headings_that_we_have_nothing_for_stay_as_they_are() -> None:
 
 def test_each_part_is_said_once() -> None:
     body = fill_template("## Summary\n## Description\n## Tests\n## Testing done\n", PARTS)
-    assert [body.count(part) for part in ("CHANGE", "CHECKS", "ASKED", "FILES", "RUN")] == [1, 1, 1, 1, 1]
+    assert [body.count(part) for part in ("CHANGE", "EVIDENCE", "ASKED", "FILES", "RUN")] == [1, 1, 1, 1, 1]
 
 
 def test_a_template_that_we_do_not_understand_is_kept_beneath() -> None:
     template = "## Was\n\n- [ ] gelesen\n"
     body = fill_template(template, PARTS)
-    assert order(body, "CHANGE", "CHECKS", "RUN", "---", "## Was", "- [ ] gelesen")
+    assert order(body, "CHANGE", "EVIDENCE", "RUN", "---", "## Was", "- [ ] gelesen")
 
 
 @pytest.mark.parametrize("opened", ["<!-- never closed", "```\nnever closed", "~~~ text\nnever"])
@@ -72,7 +72,7 @@ def test_what_a_template_leaves_open_does_not_swallow_our_parts(opened: str) -> 
 
 def test_a_heading_inside_a_fence_or_comment_is_none() -> None:
     body = fill_template("## Summary\n## Other\n```\n## Testing\n```\n<!--\n## Why\n-->\n", PARTS)
-    assert "### Checks\n\nCHECKS" in body
+    assert "### Evidence\n\nEVIDENCE" in body
     assert order(body, "ASKED", "## Summary")
 
 

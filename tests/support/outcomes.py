@@ -16,7 +16,9 @@ from bot.contracts.outcome import (
     Status,
     StopReason,
 )
+from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 
 _ISSUE = "https://github.test/octo/hello/issues/7"
 
@@ -61,6 +63,95 @@ OUTCOME = Outcome(
     ),
     files=(ChangedFile("invoice.py", "modified", "100644", "0" * 64, 3, 1),),
 )
+
+
+def problem(number: int = 1, tool: str = "ruff", path: str = "invoice.py", **fields: Any) -> Problem:
+    """One find on line `number`, on which nothing else is."""
+    made = Problem(tool, path, number, 5, Severity.WARNING, "F401", f"`module_{number}` is never used")
+    return replace(made, **fields)
+
+
+PASSED, FAILED = (
+    CheckRun(CheckState.PASSED, 0, 1.26, "OK"),
+    CheckRun(CheckState.FAILED, 1, 75.0, "E  assert 1 == 2\n```\nFAILED (failures=1)"),
+)
+
+TESTED = CheckResult(
+    "unit",
+    "python3 -m pytest -q",
+    FAILED,
+    PASSED,
+    flaky=True,
+    tests=TestChanges(
+        before=TestCounts(passed=40, failed=3),
+        after=TestCounts(passed=43, failed=0, skipped=1),
+        mended=("tests/test_invoice.py::test_rounds_once", "tests/test_invoice.py::test_no_lines"),
+        appeared=("tests/test_invoice.py::test_halves",),
+        vanished=("tests/test_invoice.py::test_each_line",),
+        flaky=("tests/test_mail.py::test_is_sent",),
+        counts=(("mended", 2), ("appeared", 1), ("vanished", 1), ("flaky", 1)),
+        source="JUnit XML",
+    ),
+)
+"""A check whose tests are known: of each kind of change one or two, but none that broke."""
+
+EVIDENCE = replace(
+    OUTCOME,
+    checks=(TESTED,),
+    files=(
+        ChangedFile("invoice.py", "modified", "100644", "0" * 64, 9, 2),
+        ChangedFile(
+            "tests/test_invoice.py",
+            "modified",
+            "100644",
+            "0" * 64,
+            6,
+            4,
+            "removes 1 assertion (line 9 before)",
+        ),
+    ),
+    diagnostics=(
+        Compared(
+            "ruff",
+            "0.14.1",
+            "ruff check --output-format json",
+            ToolRun(Answer.COMPLETE, 4, 0.11),
+            ToolRun(Answer.COMPLETE, 3, 0.1),
+            new=(problem(3),),
+            fixed=(problem(1), problem(2)),
+            new_count=1,
+            fixed_count=2,
+            remaining=2,
+        ),
+        Compared(
+            "ty",
+            "0.0.4",
+            "ty check --output-format gitlab",
+            ToolRun(Answer.COMPLETE, 0, 0.52),
+            ToolRun(Answer.COMPLETE, 1, 0.48),
+            new=(
+                problem(
+                    7,
+                    "ty",
+                    severity=Severity.ERROR,
+                    code="invalid-return-type",
+                    message="Return type does not match: expected `Decimal`, found `int`",
+                ),
+            ),
+            new_count=1,
+        ),
+        Compared(
+            "tsc",
+            "",
+            "npx tsc --noEmit",
+            ToolRun(Answer.UNAVAILABLE, note="tsc is not installed in this project"),
+            ToolRun(Answer.UNAVAILABLE, note="tsc is not installed in this project"),
+        ),
+    ),
+    servers=(ServerUse("ty", "0.0.4", 0.41, 9, 0.8, 120 << 20),),
+    coverage=Coverage("coverage.xml", (CoveredFile("invoice.py", 9, 7, (14, 17)),)),
+)
+"""A run that every kind of evidence comes from."""
 
 
 def make_outcome(**fields: Any) -> Outcome:

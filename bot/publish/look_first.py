@@ -1,0 +1,72 @@
+"""What a reviewer should look at before anything else, the gravest first: a line each, and never more than a few.
+
+Pure. The gate says which files matter and why (`ChangedFile.sensitive`: what runs or builds more than itself, tests
+that prove less, new dependencies); the rest is what the evidence shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from bot.contracts.outcome import ChangedFile, Outcome
+from bot.contracts.wording import count_of
+from bot.publish import evidence
+from bot.publish.shown import shown_code, shown_line
+
+_MOST = 8
+_NAMED = 3
+
+
+def look_first(outcome: Outcome, files: Sequence[ChangedFile], room: float = 1.0) -> list[str]:
+    """Lines of Markdown, without a list's mark; at most nine of them."""
+    found = chain(_tests(outcome), _sensitive(files), _problems(outcome), _not_covered(outcome))
+    most = max(int(_MOST * room), 1)
+    shown = list(islice(found, most + 1))
+    return [*shown[:most], "and more, in the lists below"] if len(shown) > most else shown
+
+
+def _tests(outcome: Outcome) -> Iterator[str]:
+    for check in outcome.checks:
+        if check.tests is None:
+            continue
+        told = (
+            ("broken", "passed before and {} now", "fails", "fail"),
+            ("vanished", "ran before and {} not any more", "does", "do"),
+        )
+        for field, words, one, many in told:
+            if number := evidence.number_of(check.tests, field):
+                names = _names(getattr(check.tests, field), number)
+                said = words.format(one if number == 1 else many)
+                yield f"{count_of(number, 'test')} of {shown_code(check.command, 80)} {said}{names}"
+
+
+def _names(shown: Sequence[str], number: int) -> str:
+    if not shown:
+        return ""
+    named = ", ".join(shown_code(name, 120) for name in shown[:_NAMED])
+    more = number - len(shown[:_NAMED])
+    return f": {named}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _sensitive(files: Sequence[ChangedFile]) -> Iterator[str]:
+    for file in files:
+        if file.sensitive:
+            yield f"{shown_code(file.path)}: {shown_line(file.sensitive)}"
+
+
+def _problems(outcome: Outcome) -> Iterator[str]:
+    shown = evidence.new_problems(outcome)
+    for problem in shown[:_NAMED]:
+        yield f"New: {evidence.problem_line(problem)}"
+    more = evidence.count_new(outcome) - len(shown[:_NAMED])
+    if more > 0:
+        yield f"{count_of(more, 'more new problem' if shown else 'new problem')}"
+
+
+def _not_covered(outcome: Outcome) -> Iterator[str]:
+    """Only where not one changed line of a file was run: a line here and there is in the table."""
+    for file in outcome.coverage.files if outcome.coverage else ():
+        if file.measured > 0 and not file.covered:
+            lines = count_of(file.measured, "changed line")
+            yield f"{shown_code(file.path)}: no test runs {'it' if file.measured == 1 else 'any'} of its {lines}"

@@ -1,0 +1,58 @@
+"""The filters that every text by somebody else goes through on its way into our Markdown.
+
+What may leave is the gate's to say, how it is written down `bot/publish/markdown.py`'s; these put the two together.
+"""
+
+from __future__ import annotations
+
+from bot.gate.text import break_commit_words, clean_line, clean_markdown, withhold_if_secret
+from bot.publish import markdown
+
+TAIL_LIMIT = 2_500
+
+
+def shown_line(text: str, limit: int = 300) -> str:
+    """One line by somebody else, as the characters it has."""
+    return markdown.plain(clean_line(_gated(text, limit), limit))
+
+
+def shown_code(text: str, limit: int = 200) -> str:
+    """A command or path by somebody else. In code nothing is live but what a commit message acts on."""
+    return markdown.code(break_commit_words(_printable(_gated(text, limit), limit)))
+
+
+def shown_markdown(text: str, limit: float) -> str:
+    """Markdown by somebody else, ending where it ends."""
+    most = int(limit)
+    return markdown.contained(markdown.shortened(clean_markdown(_gated(text, most), 4 * most), most))
+
+
+def shown_html(text: str) -> str:
+    """A command inside a tag, where a code span is none."""
+    from html import escape
+
+    # Inside a tag and not a code span, so live to whatever looks for mentions and keywords.
+    return f"<code>{escape(clean_line(_gated(text, 200), 200)).replace('[', '&#91;')}</code>"
+
+
+def shown_tail(text: str) -> str:
+    """The end of a command's output, for a code block: without control characters, capped."""
+    near = text[-2 * TAIL_LIMIT :]
+    return break_commit_words(clean_tail(_gated(near, len(near))))
+
+
+def clean_tail(text: str) -> str:
+    printable = "".join(c for c in text if c == "\n" or c == "\t" or (c.isprintable() and c != "\ufeff"))
+    return printable if len(printable) <= TAIL_LIMIT else "…" + printable[-TAIL_LIMIT:]
+
+
+def _gated(text: str, limit: int) -> str:
+    """`text`, or why it is withheld. What is far beyond what will be shown is not looked at: it costs time."""
+    near = text[: 4 * limit + 1000]
+    reason = withhold_if_secret(near)
+    return f"({reason})" if reason else near
+
+
+def _printable(text: str, limit: int) -> str:
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
