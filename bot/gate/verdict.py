@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.collisions import collisions
+from bot.gate.dependencies import new_dependencies
 from bot.gate.errors import GateLimits, HostileTree, shown
 from bot.gate.links import leads_out
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, contents, sizes
@@ -202,6 +203,7 @@ def _changed_file(change: Change, diff: FileDiff) -> ChangedFile:
         "symbolic link" if _is_link(change.new) else "",
         sensitive(change.path),
         weakened(change.path, diff.removed, diff.added, deleted=change.new is None),
+        new_dependencies(change.path, diff.removed, diff.added, change.data),
     )
     return ChangedFile(
         path=change.path,

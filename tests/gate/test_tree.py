@@ -259,7 +259,7 @@ def test_an_ignored_folder_is_never_entered(desk: Bench) -> None:
         ("lib/evil.pth", "runs on its own"),
         (".circleci/config.yml", "CI"),
         ("ci/deploy.sh", "CI"),
-        ("requirements-dev.txt", "dependency manifest"),
+        ("requirements-dev.txt", "dependency manifest; adds the dependency x"),
         ("src/ordinary.py", ""),
     ],
 )

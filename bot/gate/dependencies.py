@@ -1,0 +1,179 @@
+"""Which dependencies a change brings in: of a manifest by what it declares, of a lock file by what it pins.
+
+A reader for reviewers and no judge: what it names is shown, nothing is refused for it. A name is new where a line that
+was added has it and none that was removed does, so a raised version is no new dependency.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from bot.gate.weakened import Line
+
+_NAMED = 8
+_LONGEST = 80
+# Bytes. A manifest is written by people; parsing more of it is not worth its time.
+_CONTENT_LIMIT = 256 << 10
+# A line may be a file's five megabytes.
+_LOOKED_AT = 20_000
+_WORD = re.compile(r"[\w@][\w@/.-]*")
+
+
+def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
+    """A clause that names them; "" where there are none, or the file declares none. `content` is the new file."""
+    name = path.rpartition("/")[2]
+    old, new = _texts(removed), _texts(added)
+    if not new or content is None:
+        return ""
+    for pattern, declared in _MANIFESTS:
+        if fnmatchcase(name, pattern):
+            found = dict.fromkeys(_added(declared(content), old, new))
+            return _told("adds the dependency", "adds {} dependencies", list(found))
+    for pattern, line in _LINES:
+        if fnmatchcase(name, pattern):
+            return _told("adds the dependency", "adds {} dependencies", _by_line(line, old, new))
+    for pattern, line in _LOCKS:
+        if fnmatchcase(name, pattern):
+            return _told("pins the new package", "pins {} new packages", _by_line(line, old, new))
+    return ""
+
+
+def _texts(lines: Iterable[Line]) -> list[str]:
+    return [line.text[:_LOOKED_AT].decode(errors="replace") for line in lines]
+
+
+def _added(declared: Iterable[str], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    before, after = _words(old), _words(new)
+    return (name[:_LONGEST] for name in declared if name.lower() in after and name.lower() not in before)
+
+
+def _words(lines: Sequence[str]) -> set[str]:
+    return {word.rstrip(".-").lower() for line in lines for word in _WORD.findall(line)}
+
+
+def _by_line(line: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
+    pattern = re.compile(line)
+    before = set(_matches(pattern, old))
+    return list(dict.fromkeys(name for name in _matches(pattern, new) if name not in before))
+
+
+def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if found := pattern.match(line):
+            yield next(filter(None, found.groups()), "")[:_LONGEST]
+
+
+def _told(one: str, many: str, names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return f"{one} {shown}" if len(names) == 1 else f"{many.format(len(names))}: {shown}"
+
+
+# Manifests that are data
+
+
+def _of_pyproject(content: bytes) -> Iterator[str]:
+    data = _toml(content)
+    project, poetry = _at(data, "project"), _at(data, "tool", "poetry")
+    listed = [project.get("dependencies"), _at(data, "build-system").get("requires")]
+    listed += [*_at(project, "optional-dependencies").values(), *_at(data, "dependency-groups").values()]
+    listed += [
+        _at(data, "tool", "uv").get("dev-dependencies"),
+        *_at(data, "tool", "pdm", "dev-dependencies").values(),
+    ]
+    for requirements in listed:
+        for one in requirements if isinstance(requirements, list) else ():
+            if isinstance(one, str) and (found := _REQUIREMENT.match(one)):
+                yield found[0]
+    tables = [_at(poetry, "dependencies"), _at(poetry, "dev-dependencies")]
+    tables += [_at(poetry, "group", group, "dependencies") for group in _at(poetry, "group")]
+    yield from (name for table in tables for name in table if name != "python")
+
+
+def _of_cargo(content: bytes) -> Iterator[str]:
+    data = _toml(content)
+    places = [data, _at(data, "workspace"), *(_at(data, "target", name) for name in _at(data, "target"))]
+    for place in places:
+        for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+            yield from _at(place, kind)
+
+
+def _of_pipfile(content: bytes) -> Iterator[str]:
+    data = _toml(content)
+    yield from (*_at(data, "packages"), *_at(data, "dev-packages"))
+
+
+def _of_package(content: bytes) -> Iterator[str]:
+    data = _json(content)
+    for kind in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
+        yield from _at(data, kind)
+
+
+def _of_composer(content: bytes) -> Iterator[str]:
+    data = _json(content)
+    yield from (*_at(data, "require"), *_at(data, "require-dev"))
+
+
+def _at(data: Any, *keys: str) -> dict[str, Any]:
+    """The table at `keys`; an empty one where something else is there."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}
+
+
+def _toml(content: bytes) -> Any:
+    return _parsed(content, tomllib.loads)
+
+
+def _json(content: bytes) -> Any:
+    return _parsed(content, json.loads)
+
+
+def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
+    """What is no such file declares nothing: who uses it will say what is wrong."""
+    if len(content) > _CONTENT_LIMIT:
+        return {}
+    try:
+        return parse(content.decode())
+    except (ValueError, RecursionError):
+        return {}
+
+
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_REQUIREMENT_LINE = (
+    r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))"
+)
+_MANIFESTS: tuple[tuple[str, Callable[[bytes], Iterator[str]]], ...] = (
+    ("pyproject.toml", _of_pyproject),
+    ("[Cc]argo.toml", _of_cargo),
+    ("Pipfile", _of_pipfile),
+    ("package.json", _of_package),
+    ("composer.json", _of_composer),
+)
+# Of these a line is a declaration wherever it stands.
+_LINES = (
+    (
+        "*requirements*.txt",
+        r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))",
+    ),
+    (
+        "*requirements*.in",
+        r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))",
+    ),
+    ("go.mod", r"\s*(?:require\s+)?([\w.~-]+(?:/[\w.~-]+)+)\s+v\d"),
+    ("Gemfile", r"\s*gem\s+['\"]([\w.-]+)['\"]"),
+)
+_LOCKS = (
+    ("package-lock.json", r'\s*"(?:node_modules/)+((?:@[^/"]+/)?[^/"]+)": \{'),
+    ("yarn.lock", r'"?((?:@[^/"\s]+/)?[^@"\s]+)@'),
+    ("pnpm-lock.yaml", r"  ['\"]?/?((?:@[^/'\"\s]+/)?[^@/'\"\s]+)@\d"),
+    ("go.sum", r"(\S+) v\S+ h1:"),
+    ("Gemfile.lock", r"    ([\w.-]+) \("),
+    ("*.lock", r'name = "([^"]+)"'),
+)

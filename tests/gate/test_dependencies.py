@@ -1,0 +1,128 @@
+"""New dependencies, manifest by manifest: what a reviewer is told of a change to one."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+
+from bot.gate.dependencies import new_dependencies
+from bot.gate.weakened import Line
+
+PYPROJECT = """\
+[build-system]
+requires = ["hatchling"]
+
+[project]
+name = "invoices"
+dependencies = [
+  "httpx>=0.27",
+]
+
+[tool.ruff]
+lint.select = ["E", "F"]
+"""
+PACKAGE = (
+    '{\n "name": "x",\n "scripts": {"test": "jest"},\n "dependencies": {\n  "left-pad": "1.0.0"\n }\n}\n'
+)
+CARGO = '[package]\nname = "x"\nversion = "0.1.0"\n\n[dependencies]\nserde = "1"\n'
+POETRY = """\
+[tool.poetry.dependencies]
+python = "^3.11"
+rich = "*"
+[tool.poetry.group.d.dependencies]
+rope = {git = "x"}
+"""
+
+CASES = {
+    "a new requirement": (
+        "requirements-dev.txt", "pytest==8\n", "pytest==8\nrequests[socks]>=2 # why\n",
+        "adds the dependency requests",
+    ),
+    "a raised version": ("requirements.txt", "pytest==8\n", "pytest==9\n", ""),
+    "an address": (
+        "requirements.txt", "", "git+https://evil.test/x.git\n-e git+https://evil.test/y\n",
+        "adds 2 dependencies: git+https://evil.test/x.git, git+https://evil.test/y",
+    ),
+    "options and comments": ("requirements.txt", "", "# pytest\n-r other.txt\n--hash=sha256:0\n", ""),
+    "an item of pyproject": (
+        "pyproject.toml", PYPROJECT, PYPROJECT.replace('",\n]', '",\n  "Left.Pad[all] ~= 1; os_name != \'x\'",\n]'),
+        "adds the dependency Left.Pad",
+    ),
+    "a group of pyproject": (
+        "a/pyproject.toml", PYPROJECT, PYPROJECT + '[dependency-groups]\ndev = ["nose", {include-group = "x"}]\n',
+        "adds the dependency nose",
+    ),
+    "poetry": (
+        "pyproject.toml", "", POETRY,
+        "adds 2 dependencies: rich, rope",
+    ),
+    "a rule of a linter": ("pyproject.toml", PYPROJECT, PYPROJECT.replace('"F"', '"F", "httpx2"'), ""),
+    "a raised version of pyproject": ("pyproject.toml", PYPROJECT, PYPROJECT.replace("0.27", "0.28"), ""),
+    "npm": (
+        "web/package.json", PACKAGE, PACKAGE.replace('"1.0.0"', '"1.0.0",\n  "@evil/pad": "latest"'),
+        "adds the dependency @evil/pad",
+    ),
+    "a script of npm": ("package.json", PACKAGE, PACKAGE.replace("jest", "vitest"), ""),
+    "a scope that another package has, too": (
+        "package.json", PACKAGE, PACKAGE.replace('"left-pad": "1.0.0"', '"left-pad": "1.0.0", "pad": "1"'),
+        "adds the dependency pad",
+    ),
+    "cargo": (
+        "Cargo.toml", CARGO, CARGO + 'rand = { version = "0.8" }\n[target.unix.dev-dependencies]\nnix = "1"\n',
+        "adds 2 dependencies: rand, nix",
+    ),
+    "go": (
+        "go.mod", "module x\n", "module x\n\nrequire (\n\tgithub.com/a/b v1.2.3\n)\n",
+        "adds the dependency github.com/a/b",
+    ),
+    "a lock of npm": (
+        "package-lock.json", "{\n", '{\n  "node_modules/@a/b": {\n  "node_modules/a/node_modules/c": {\n',
+        "pins the new package @a/b",
+    ),
+    "a lock of uv": (
+        "uv.lock", '[[package]]\nname = "a"\n', '[[package]]\nname = "a"\n\n[[package]]\nname = "b"\n',
+        "pins the new package b",
+    ),
+    "a lock of yarn": ("yarn.lock", "", '"@a/b@^1":\n  version "1"\n', "pins the new package @a/b"),
+    "a lock of pnpm": (
+        "pnpm-lock.yaml", "", "packages:\n  '@a/b@1.0.0':\n  c@2.0.0:\n", "pins 2 new packages: @a/b, c",
+    ),
+    "go.sum": (
+        "go.sum", "", "github.com/a/b v1.0.0 h1:x=\ngithub.com/a/b v1.0.0/go.mod h1:y=\n",
+        "pins the new package github.com/a/b",
+    ),
+    "many": (
+        "requirements.txt", "", "".join(f"p{n}\n" for n in range(12)),
+        "adds 12 dependencies: p0, p1, p2, p3, p4, p5, p6, p7 and 4 more",
+    ),
+    "any other file": ("notes.txt", "", "requests==2\n", ""),
+    "not TOML": ("pyproject.toml", "", "[[[[ dependencies", ""),
+    "too deep": ("package.json", "", '{"dependencies":' + "[" * 100_000, ""),
+    "a list where a table should be": ("package.json", "", '{"dependencies": ["a"]}', ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_change_brings_in_is_named(name: str) -> None:
+    path, before, after, expected = CASES[name]
+    removed, added = _changed(before, after)
+    assert new_dependencies(path, removed, added, after.encode()) == expected
+
+
+def test_a_deleted_manifest_brings_nothing_in() -> None:
+    removed, _ = _changed("requests\n", "")
+    assert new_dependencies("requirements.txt", removed, [], None) == ""
+
+
+def test_a_name_of_any_length_stays_short_and_a_huge_manifest_is_not_parsed() -> None:
+    _, added = _changed("", "a" * 10_000 + "\n")
+    assert len(new_dependencies("requirements.txt", [], added, b"a")) < 120
+    huge = ('{"dependencies": {"a": "1"}}' + " " * (1 << 20)).encode()
+    assert new_dependencies("package.json", [], [Line(1, huge)], huge) == ""
+
+
+def _changed(before: str, after: str) -> tuple[list[Line], list[Line]]:
+    lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
+    removed = [Line(1, line[2:].encode()) for line in lines if line.startswith("- ")]
+    return removed, [Line(1, line[2:].encode()) for line in lines if line.startswith("+ ")]
