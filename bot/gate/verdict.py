@@ -15,6 +15,7 @@ from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.collisions import collisions
 from bot.gate.dependencies import new_dependencies
 from bot.gate.errors import GateLimits, HostileTree, shown
+from bot.gate.fsck import refuse_unsound
 from bot.gate.links import leads_out
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, contents, sizes
 from bot.gate.render import FileDiff, Rendered, render, store, write_tree
@@ -76,6 +77,7 @@ def decide(
     store(scratch, changes)
     scratch.git.run("read-tree", base_sha, index=scratch.index)
     tree_sha = write_tree(scratch, published)
+    refuse_unsound(scratch, base_sha, tree_sha)
     shown_patch = (
         render(scratch, f"{base_sha}^{{tree}}", tree_sha, limits) if published else Rendered(b"", ())
     )

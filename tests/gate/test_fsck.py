@@ -1,0 +1,50 @@
+"""git's own word on what is to leave: new objects alone, whatever a repository's past holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.gate.errors import HostileTree
+from bot.gate.fsck import refuse_unsound
+from bot.gate.scratch import scratch
+from tests.support.source_repository import Repository
+from tests.support.trees import Bench, bench
+
+MODULES = '[submodule "a"]\n\tpath = a\n\turl = https://github.com/o/a\n'
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    repository = Repository(tmp_path / "source")
+    repository.commit("Base", **{"a.txt": "one\n", ".gitmodules": MODULES})
+    return bench(tmp_path, repository)
+
+
+def judged(desk: Bench, *entries: str) -> None:
+    """Entries of a tree as git's own `mktree` takes them, which asks no questions."""
+    git = desk.checkout.git
+    blob = git.run("hash-object", "-w", "--stdin", input=b"new\n").decode().strip()
+    listed = "".join(f"{entry.replace('BLOB', blob)}\n" for entry in entries)
+    tree = git.run("mktree", "--missing", input=listed.encode()).decode().strip()
+    with scratch(git, desk.checkout.base_sha) as room:
+        refuse_unsound(room, desk.checkout.base_sha, tree)
+
+
+@pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
+def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str) -> None:
+    """Breaks: bot/gate/fsck.py "--fsck-objects"."""
+    with pytest.raises(HostileTree, match="git refuses what would be published"):
+        judged(desk, f"100644 blob BLOB\t{name}")
+
+
+def test_links_in_place_of_gits_own_files_are_refused(desk: Bench) -> None:
+    with pytest.raises(HostileTree, match="git refuses"):
+        judged(desk, "120000 blob BLOB\t.gitmodules")
+
+
+def test_what_is_sound_and_what_was_there_before_passes(desk: Bench) -> None:
+    desk.write("b.txt", "two\n")
+    assert [file.path for file in desk.judge().files] == ["b.txt"]
+    judged(desk, "100644 blob BLOB\tgit.txt", "100755 blob BLOB\trun")
