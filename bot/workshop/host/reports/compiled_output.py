@@ -1,0 +1,77 @@
+"""What `go test` and `cargo test` print of their tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.workshop.host.reports.found import FAILED, PASSED, SKIPPED, Found
+
+_GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")
+_GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S.*?) \([\d.]+s\)")
+_GO_STATES = {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED}
+
+_CARGO_RESULT = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; .*")
+_CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
+_CARGO_STATES = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}
+
+
+def go(lines: Sequence[str]) -> Found | None:
+    """Tests below others stand for themselves: their parent fails with them. Without `-v` only what fails is named."""
+    if not any(_GO_PACKAGE.fullmatch(line) for line in lines):
+        return None
+    whole = any(line.startswith("=== RUN ") for line in lines)
+    tests = Found("go test's output", whole=whole)
+    here: dict[str, str] = {}
+    for line in lines:
+        if found := _GO_TEST.fullmatch(line):
+            here[found[2]] = _GO_STATES[found[1]]
+        elif found := _GO_PACKAGE.fullmatch(line):
+            _package(tests, found[1], found[2], here)
+            here = {}
+    return tests
+
+
+def _package(tests: Found, word: str, package: str, here: dict[str, str]) -> None:
+    parents = {name.rpartition("/")[0] for name in here}
+    leaves = {name: state for name, state in here.items() if name not in parents or _fails_alone(name, here)}
+    for name, state in leaves.items():
+        if tests.whole or state == FAILED:
+            tests.add(f"{package}.{name}", state)
+    if word == "FAIL" and FAILED not in leaves.values():
+        tests.add(package, FAILED)  # it did not build, or died
+
+
+def _fails_alone(name: str, here: dict[str, str]) -> bool:
+    below = [state for other, state in here.items() if other.startswith(f"{name}/")]
+    return here[name] == FAILED and FAILED not in below
+
+
+def cargo(lines: Sequence[str]) -> Found | None:
+    """Every test is named; those of one binary are told from the next's by its source file."""
+    results = [found for line in lines if (found := _CARGO_RESULT.fullmatch(line))]
+    if not results:
+        return None
+    tests = Found("cargo test's output")
+    where = ""
+    for line in lines:
+        if found := _CARGO_RUNS.fullmatch(line):
+            where = found[1] or ""  # the name of a test in documentation begins with its file
+        elif line.startswith("test ") and (state := _cargo_state(line)):
+            name = line[len("test ") :].partition(" ... ")[0].removesuffix(" - should panic")
+            tests.add(f"{where}::{name}" if where else name, state)
+    if sum(tests.counts.values()) != sum(int(number) for found in results for number in found.groups()):
+        tests.whole = False
+        tests.totals = {
+            state: sum(int(found[place]) for found in results)
+            for place, state in enumerate((PASSED, FAILED, SKIPPED), 1)
+        }
+    return tests
+
+
+def _cargo_state(line: str) -> str:
+    """What a test printed may stand before the word; a reason for passing it over follows it."""
+    said = line.partition(" ... ")[2]
+    if said.startswith("ignored"):
+        return SKIPPED
+    return next((state for word, state in _CARGO_STATES.items() if said.endswith(word)), "")

@@ -1,0 +1,100 @@
+"""Report files: found by name or pattern, told from those that were there before, opened with suspicion."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from bot.workshop.host import globs
+
+MIB = 1024 * 1024
+LARGEST = 64 * MIB
+_MOST_LOOKED_AT = 200_000
+MOST_FILES = 2_000
+_SPECIAL = "*?[{"
+
+Stamp = list[int]
+"""Inode, size, and when content and inode changed, in nanoseconds: it moves when anybody writes the file."""
+
+
+class ReportError(Exception):
+    """A report cannot be read. The message is a clause for people, without the file's name."""
+
+
+def find(root: Path, patterns: Iterable[str]) -> dict[str, Stamp]:
+    """The files, links and whatever else by `patterns`, relative to `root`, each with its stamp."""
+    found: dict[str, Stamp] = {}
+    for pattern in patterns:
+        for name in _matching(root, pattern):
+            try:
+                of = os.lstat(root / name)
+            except OSError:
+                continue
+            if not stat.S_ISDIR(of.st_mode) and len(found) < MOST_FILES:
+                found[name] = [of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns]
+    return found
+
+
+def read(path: Path, within: Path, largest: int = LARGEST) -> bytes:
+    """All of a regular file beneath `within`. Raises `ReportError` for anything else, and never waits."""
+    real = os.path.realpath(path.parent)
+    beneath = os.path.realpath(within)
+    if real != beneath and not real.startswith(beneath.rstrip("/") + "/"):
+        raise ReportError("lies behind a link that leads out of the repository")
+    try:
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            raise ReportError("is a link, and links are not followed")
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as error:
+        raise ReportError(f"cannot be read: {error.strerror}") from error
+    with open(fd, "rb", buffering=0) as file:
+        of = os.fstat(fd)
+        if not stat.S_ISREG(of.st_mode):
+            raise ReportError("is not a regular file")
+        if of.st_size > largest:
+            raise ReportError(f"is larger than {largest // MIB} MiB")
+        content = bytearray()
+        while len(content) <= largest and (piece := file.read(4 * MIB)):
+            content += piece
+    if len(content) > largest:
+        raise ReportError(f"is larger than {largest // MIB} MiB")
+    return bytes(content)
+
+
+def _matching(root: Path, pattern: str) -> Iterator[str]:
+    plain = pattern.removeprefix("./")
+    if not any(sign in plain for sign in _SPECIAL):
+        yield plain
+        return
+    try:
+        wanted = globs.matcher(f"./{plain}")
+    except globs.TooManyAlternativesError:
+        return
+    fixed = plain[: min(plain.index(sign) for sign in _SPECIAL if sign in plain)].rpartition("/")[0]
+    for name in _beneath(root, fixed):
+        if wanted.fullmatch(name):
+            yield name
+
+
+def _beneath(root: Path, folder: str) -> Iterator[str]:
+    """Every file beneath `folder`, through no link, in a fixed order."""
+    waiting, looked_at = [folder], 0
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(root / here if here else root) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            looked_at += 1
+            if looked_at > _MOST_LOOKED_AT:
+                return
+            name = f"{here}/{entry.name}" if here else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != ".git":
+                    waiting.append(name)
+            else:
+                yield name

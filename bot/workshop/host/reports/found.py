@@ -1,0 +1,88 @@
+"""Tests by name and what became of each, as a report or a runner's output tells, in bounds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+STATES = (PASSED, FAILED, SKIPPED)
+
+MOST_NAMES = 100_000
+_LONGEST = 300
+_MOST_TEXT = 6 * 1024 * 1024
+"""Characters of all names together: as JSON they must fit into one frame, where each may take six bytes."""
+
+
+class Found:
+    """What one run told. `whole` is false where only tests that fail are named: the others are then unknown by name.
+    A name may come more than once. `totals` are a runner's own figures, where the names do not give them."""
+
+    def __init__(self, source: str, *, whole: bool = True) -> None:
+        self.source = source
+        self.whole = whole
+        self.names: dict[str, list[str]] = {state: [] for state in STATES}
+        self.counts = dict.fromkeys(STATES, 0)
+        self.totals: dict[str, int] | None = None
+        self.notes: list[str] = []
+        self._text = 0
+        self._named = 0
+        self._full = False
+
+    def add(self, name: str, state: str) -> None:
+        """One more test; over the bounds only counted."""
+        self.counts[state] += 1
+        if self._full:
+            return
+        name = shortened(name)
+        self._text += (len(name) if name.isascii() else 6 * len(name)) + 4
+        self._named += 1
+        if self._text > _MOST_TEXT or self._named > MOST_NAMES:
+            self._full = True
+            self.notes.append("there are too many tests to name")
+            self.names = {state: [] for state in STATES}
+            return
+        self.names[state].append(name)
+
+    def merge(self, other: Found) -> None:
+        """Take up what another runner of the same check told."""
+        self.source = ", ".join(dict.fromkeys((*self.source.split(", "), other.source)))
+        self.whole = self.whole and other.whole
+        mine, theirs = self.figures(), other.figures()
+        for state in STATES:
+            for name in other.names[state]:
+                self.add(name, state)
+        self.totals = {state: mine[state] + theirs[state] for state in STATES} if mine and theirs else None
+        self.notes += other.notes
+        self._full = self._full or other._full
+
+    def figures(self) -> dict[str, int] | None:
+        """How many passed, failed and were skipped; `None` where nobody says."""
+        if self.totals is not None:
+            return self.totals
+        return dict(self.counts) if self.whole else None
+
+    def message(self) -> dict[str, object]:
+        """As it goes to the supervisor."""
+        return {
+            "source": self.source,
+            "whole": self.whole and not self._full,
+            "named": not self._full,
+            "names": self.names,
+            "counts": self.figures(),
+            "note": "; ".join(dict.fromkeys(self.notes))[:_LONGEST],
+        }
+
+
+def shortened(name: str) -> str:
+    """`name` on one line; of a long one the beginning and a digest, so that two stay two."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in name[: 64 * _LONGEST]).split())
+    if len(line) <= _LONGEST and len(name) <= 64 * _LONGEST:
+        return line or "(no name)"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{line[: _LONGEST - 12]}… {digest}"
+
+
+def path_of(parts: Iterable[str]) -> str:
+    """The name of a test in its suites."""
+    return " > ".join(part.strip() for part in parts if part.strip())

@@ -1,0 +1,47 @@
+"""Tests by name from what known runners print. What is not printed is not known: see `Found.whole`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bot.workshop.host.reports import compiled_output, python_output, script_output
+from bot.workshop.host.reports.found import Found
+from bot.workshop.host.reports.tap import tap
+
+LARGEST = 8 * 1024 * 1024
+_LONGEST_LINE = 2_000
+
+_RUNNERS: Sequence[Callable[[Sequence[str]], Found | None]] = (
+    python_output.pytest,
+    python_output.unittest,
+    compiled_output.go,
+    compiled_output.cargo,
+    script_output.jest,
+    script_output.vitest,
+    script_output.mocha,
+    script_output.node,
+    tap,
+)
+
+
+def parse(text: str, drop: str = "") -> Found | None:
+    """The tests of all known runners whose words these are; `None` where there is none. `drop` is as for JUnit."""
+    if drop:
+        text = text.replace(drop, "")
+    lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
+    whole: Found | None = None
+    for runner in _RUNNERS:
+        tests = runner(lines)
+        if tests is None:
+            continue
+        if whole is None:
+            whole = tests
+        else:
+            whole.merge(tests)
+    return whole
+
+
+def sessions_of_pytest(text: str) -> int:
+    """How many runs of pytest ended in this output: its report is of the last one only."""
+    lines = (line.rstrip() for line in text.split("\n") if " in " in line[-200:])
+    return sum(bool(python_output.PYTEST_SUMMARY.fullmatch(line)) for line in lines)

@@ -1,0 +1,115 @@
+"""`check_reports`: what a check left that says more than its exit code. The supervisor's own question and no tool of
+the model's: asked once before a check for what is there already, and once after it for what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host.context import Context
+from bot.workshop.host.reports import coverage, files, junit, output
+from bot.workshop.host.reports.files import ReportError, Stamp
+from bot.workshop.host.reports.found import Found
+
+PLACES = (
+    "junit.xml", "test-results.xml", "test-results/*.xml", "reports/junit.xml", "target/surefire-reports/TEST-*.xml",
+    "build/test-results/**/TEST-*.xml", "target/nextest/**/junit.xml",
+)  # fmt: skip
+"""Where reporters leave JUnit XML unless told otherwise: read where a check has just written it."""
+
+_DATABASE = ".coverage"
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    """`junit` and `coverage` are patterns that policy names. With `spill`, the check's output, the tests are read that
+    are new since `stamps`; with `lines`, the new coverage of those. `asked` and `converted` are files in the temporary
+    folder: the report that pytest was asked for, and coverage that was converted."""
+    named = [str(one) for one in arguments.get("junit", ())]
+    covered = [str(one) for one in arguments.get("coverage", ())]
+    there = files.find(context.root, named or PLACES)
+    measured = files.find(context.root, covered or (*coverage.PLACES, _DATABASE))
+    before = arguments.get("stamps", {})
+    measured_now = _new(measured, before)
+    metadata: dict[str, Any] = {"stamps": {**there, **measured}, "measured": bool(measured_now)}
+    if arguments.get("spill"):
+        tests = _tests(_new(there, before), named, arguments, context)
+        metadata["tests"] = tests.message() if tests else None
+    if lines := arguments.get("lines"):
+        metadata["coverage"] = _coverage(measured_now, lines, arguments.get("converted"), context)
+    return ToolOutcome("", metadata=metadata)
+
+
+def _new(there: Mapping[str, Stamp], before: Mapping[str, Stamp]) -> list[str]:
+    return sorted(name for name, stamp in there.items() if before.get(name) != stamp)
+
+
+def _tests(
+    new: Iterable[str], named: Iterable[str], arguments: Mapping[str, Any], context: Context
+) -> Found | None:
+    """By a report where there is a new one, else by the output."""
+    drop = f"{context.real_root}/"
+    printed, trouble = _output(Path(str(arguments["spill"])), context)
+    notes = []
+    asked = str(arguments.get("asked") or "")
+    if asked and (context.tmp / asked).exists():
+        if arguments.get("sure") is True or output.sessions_of_pytest(printed) < 2:
+            tests, trouble_in_it = _junit([(asked, context.tmp)], "pytest's report", drop)
+            if tests is not None:
+                return tests
+            notes += trouble_in_it
+        else:
+            notes.append("pytest ran more than once, so its report says too little")
+    if reports := [(name, context.root) for name in new]:
+        tests, trouble_in_it = _junit(reports, "JUnit report", drop)
+        notes += trouble_in_it
+        if tests is not None:
+            tests.notes = notes
+            return tests
+    elif named:
+        notes.append(f"no new report at {', '.join(named)}")
+    tests = output.parse(printed, drop)
+    if tests is None and (notes or trouble):
+        tests = Found("", whole=False)
+    if tests is not None:
+        tests.notes += [*notes, *([trouble] if trouble else [])]
+    return tests
+
+
+def _junit(reports: Iterable[tuple[str, Path]], source: str, drop: str) -> tuple[Found | None, list[str]]:
+    tests, notes, read = Found(source), [], 0
+    for name, folder in reports:
+        told = name if source != "pytest's report" else source
+        part = Found(source)
+        try:
+            junit.parse(files.read(folder / name, folder), part, drop)
+        except ReportError as error:
+            notes.append(f"{told} {error}")
+            tests.whole = False
+            continue
+        tests.merge(part)
+        read += 1
+    return (tests if read else None), notes
+
+
+def _output(spill: Path, context: Context) -> tuple[str, str]:
+    """What the check printed, and why it is not read where it is not."""
+    try:
+        content = files.read(spill, context.spill, output.LARGEST)
+    except ReportError as error:
+        return "", f"its output {error}" if "larger" in str(error) else ""
+    return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")
+
+
+def _coverage(
+    new: Iterable[str], lines: Mapping[str, Any], converted: object, context: Context
+) -> dict[str, Any]:
+    wanted = {path: [line for line in some if type(line) is int] for path, some in lines.items()}
+    measured = coverage.Measured(context.root, wanted)
+    for name in new:
+        if name != _DATABASE:
+            measured.take(name)
+    if isinstance(converted, str) and converted:
+        measured.take(_DATABASE, context.tmp / converted)
+    return {**measured.message(), "database": not measured.sources and _DATABASE in new}
