@@ -111,24 +111,20 @@ def missing_modules(problems: Iterable[Problem]) -> int:
     return len({module for problem in problems if (module := missing_module(problem))})
 
 
-def tell_model(results: Sequence[Compared], but_not: frozenset[str] = frozenset()) -> str:
-    """One message for the model about new errors of its change, but for files in `but_not`; empty where there are
-    none."""
-    new = [
-        problem
-        for result in results
-        for problem in result.new
-        if problem.severity is Severity.ERROR and problem.path not in but_not
-    ]
-    if not new:
-        return ""
+def new_errors(results: Iterable[Compared]) -> list[Problem]:
+    return [problem for result in results for problem in result.new if problem.severity is Severity.ERROR]
+
+
+def tell_model(new: Sequence[Problem]) -> str:
+    """One message for the model about errors that its change brought."""
     lines = [line for problem in new[:_TOLD] for line in _shown(problem)]
     if len(new) > _TOLD:
         lines.append(f"and {len(new) - _TOLD} more")
     listed = "\n".join(lines)
     return (
         "You said you are done, but with your change these checkers report errors that were not there before:\n"
-        f"{listed}\nMend them, or say in `describe_change` why they are right. This is said once."
+        f"{listed}\nMend them, or say in `describe_change` why they are right. The tool host was started anew: view a "
+        "file again before you edit it. This is said once."
     )
 
 

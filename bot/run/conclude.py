@@ -20,6 +20,7 @@ from bot.contracts.outcome import (
     StopReason,
     WithheldFile,
 )
+from bot.contracts.problems import Compared
 from bot.contracts.request import Request
 from bot.contracts.wording import count_of, sentence
 from bot.evidence.compare import failing
@@ -79,6 +80,7 @@ def outcome(
     notes: Sequence[str],
     redactions: Sequence[str],
     network: Sequence[HostUse] = (),
+    diagnostics: Sequence[Compared] = (),
 ) -> Outcome:
     """Everything that is told of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
@@ -111,6 +113,7 @@ def outcome(
         answer=end.final_text if answered else "",
         question=handed.question,
         network=tuple(network),
+        diagnostics=tuple(diagnostics),
     )
 
 

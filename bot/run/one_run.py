@@ -5,7 +5,7 @@ Whatever ends the conversation, the gate still looks at the tree. What only the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,7 @@ from bot.workshop.client.workshop import Workshop
 if TYPE_CHECKING:
     from bot.publish.bundle import Bundle
     from bot.run.gone_on import Kept
+    from bot.run.inspection import Inspection
     from bot.run.resume import Resumed
     from bot.run.reviewing import Reviewing
     from bot.tasks.task import Task
@@ -124,7 +125,7 @@ class Run:
         )
         self.rounds = Rounds(
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
-            profile.unrun, "" if confinement.moves else str(job.origin or ""),
+            profile.unrun, "" if confinement.moves else str(job.origin or ""), self._inspection(),
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(
             policy, job.request.actor.tier, self.root, journal.write, profile, self.skills.grants.why
@@ -269,12 +270,14 @@ class Run:
 
     def _conclude(self, end: LoopEnd, model: str) -> Ended:
         from bot.run import conclude, limits_met
+        from bot.run.evidence import evidence
         from bot.run.outputs import gather
 
         judged, dropped = self.judging.at_the_end()
         verdict = None if isinstance(judged, GateError) else judged
         changed = verdict is not None and bool(verdict.files)
-        checks = self.rounds.results(verdict.tree_sha if verdict and changed else None)
+        tree_sha = verdict.tree_sha if verdict and changed else None
+        checks = self.rounds.results(tree_sha)
         network = self.network.used()
         for sentence in said_of(network):
             self.journal.write(lines.Note(sentence))
@@ -307,6 +310,7 @@ class Run:
             ),
             redactions=(),
             network=network,
+            diagnostics=self.rounds.diagnostics(tree_sha),
         )
         outcome = masked(outcome, self.detector)
         ended = lines.RunEnded(
@@ -314,6 +318,8 @@ class Run:
             verdict.tree_sha if verdict else "",
         )  # fmt: skip
         if not self.journal.failure:
+            if told := evidence(outcome):
+                self.journal.write(told)
             self.journal.write(ended)
         outputs = gather(self.job.folder, self.detector.kept)
         return Ended(
@@ -369,6 +375,19 @@ class Run:
 
         rule = may_write(self.policy, self.job.request.actor.tier)
         return resume(self.last, self.checkout, self.job.source, rule)
+
+    def _inspection(self) -> Callable[[], Inspection] | None:
+        """What makes the checkers before and after; `None` in a run that only reads, and where policy wants none."""
+        wanted = self.policy.diagnostics
+        if self.profile.read_only or wanted.off or wanted.checkers == ():
+            return None
+
+        def inspection() -> Inspection:
+            from bot.run.inspection import Inspection
+
+            return Inspection(self.checkout, self.stop, wanted.checkers)
+
+        return inspection
 
     def _reviewing(self) -> Reviewing | None:
         """What a review is held against; `None` in every other run."""

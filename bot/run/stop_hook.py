@@ -1,6 +1,6 @@
 """What the host says when the model says that it is done (S-037): the plan that is missing, steps of its list that
-are open, files that do not parse any more, checks that fail. The loop lets it speak twice a session; what nothing was
-done about is not said again."""
+are open, files that do not parse any more, errors that checkers find and did not find before, checks that fail. The
+loop lets it speak twice a session; what nothing was done about is not said again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from bot.agent.todo import rendered
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError
+from bot.contracts.problems import Problem
 from bot.policy.schema import StopHookPolicy
 from bot.run.judging import Judging
 from bot.run.profiles import SUBMIT_PLAN, Profile
@@ -49,6 +50,8 @@ class StopHook:
         self._stop = stop
         self._told: set[str] = set()
         self._told_trees: set[str] = set()
+        self._told_problems: set[tuple[str, str, str]] = set()
+        self._unparsed: frozenset[str] = frozenset()
 
     def before_end(self) -> str | None:
         """What is missing, in one message; `None` lets the session end."""
@@ -63,8 +66,8 @@ class StopHook:
             yield OPEN_ITEMS.format(items=rendered(self._results.todo.items))
         if self._policy.diagnostics:
             yield from self._new_errors()
-        if self._policy.checks:
-            yield from self._failing_checks()
+        if self._policy.checks or self._policy.diagnostics:
+            yield from self._rounds_with_change()
 
     def _once(self, what: str) -> bool:
         new = what not in self._told
@@ -83,13 +86,16 @@ class StopHook:
 
         texts = texts_to_try(self._judging.checkout, judged)
         errors = self._try_texts(texts) if texts else ()
+        said = tuple(error.partition(": ")[0] for error in errors)
+        self._unparsed = frozenset(file.path for file in judged.files if file.path in said)
         if errors:
             listed = "\n".join(f"- {error}" for error in errors)
             yield self._judging.mask(NEW_ERRORS.format(errors=listed))
 
-    def _failing_checks(self) -> Iterator[str]:
-        """What cannot be judged is told at the end, and so is what was told of this very tree before."""
-        if not self._rounds.checks or self._profile.unrun:
+    def _rounds_with_change(self) -> Iterator[str]:
+        """Checks that fail and errors that checkers find. What cannot be judged is told at the end, and so is what was
+        told of this very tree before."""
+        if not self._rounds.any or self._profile.unrun:
             return
         from bot.evidence.compare import failing, tell_model
 
@@ -98,5 +104,26 @@ class StopHook:
             return
         self._told_trees.add(judged.tree_sha)
         bad = failing(self._rounds.results(judged.tree_sha), self._instruction)
-        if bad and not self._stop.fired:
+        if self._stop.fired:
+            return
+        if self._policy.diagnostics and (problems := self._new_problems(judged.tree_sha)):
+            yield self._judging.mask(problems)
+        if self._policy.checks and bad:
             yield self._judging.mask(tell_model(bad))
+
+    def _new_problems(self, tree_sha: str) -> str:
+        """Each is told of once, and those in a file that does not parse are not told of beside it."""
+        from bot.evidence.problems import new_errors, tell_model
+
+        found = new_errors(self._rounds.diagnostics(tree_sha))
+        new = [
+            error
+            for error in found
+            if error.path not in self._unparsed and _known(error) not in self._told_problems
+        ]
+        self._told_problems.update(map(_known, new))
+        return tell_model(new) if new else ""
+
+
+def _known(problem: Problem) -> tuple[str, str, str]:
+    return problem.path, f"{problem.tool} {problem.code}", problem.message

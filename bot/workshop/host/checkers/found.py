@@ -16,7 +16,7 @@ MOST = 20_000
 
 MOST_BYTES = 12_000_000
 _LONGEST = {"path": 500, "code": 80, "message": 300, "snippet": 160}
-_HIGHEST = 2**31 - 1
+_HIGHEST = 100_000_000
 _LARGEST_SOURCE = 2_000_000
 
 Row = list[object]

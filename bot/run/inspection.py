@@ -1,0 +1,201 @@
+"""The checkers of a run over the whole project, before the change and after it: the same ones, called alike.
+
+They run in the workshop in which the checks do, before them: on a tree as the commit has it, with what setup left, and
+with nothing of the checks'. `bot/run/rounds.py` says when.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+
+from bot.checkout.clone import Checkout
+from bot.checkout.git import GitError
+from bot.contracts.cancel import CancelToken
+from bot.contracts.problems import Answer, Compared
+from bot.contracts.wording import count_of
+from bot.evidence.checkers import SHARED_SETTINGS, Checker, choose
+from bot.evidence.problems import compared, missing_modules
+from bot.run.inspected import Inspected, failed, inspected
+from bot.workshop.client.workshop import Workshop, WorkshopError
+
+LIMIT = 120
+"""Seconds for one checker, its start included."""
+
+_OVER = "the run was over before it"
+_PLACES = (".venv/", "venv/", "node_modules/")
+_SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
+
+_Looks = dict[str, Inspected]
+
+
+class Inspection:
+    """`named` are the checkers that policy names, `None` where it leaves the choice to the repository."""
+
+    def __init__(
+        self,
+        checkout: Checkout,
+        cancel: CancelToken,
+        named: Collection[str] | None = None,
+        limit: int = LIMIT,
+    ) -> None:
+        self._checkout = checkout
+        self._named = named
+        self._limit = limit
+        self._cancel = CancelToken()
+        self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
+        self._chosen: tuple[Checker, ...] | None = None
+        self._down = ""
+        self._before: _Looks = {}
+        self._after: dict[str, tuple[_Looks, Mapping[str, str]]] = {}
+
+    def wanted(self) -> bool:
+        """Whether there is a checker for this repository. Asks git; not to be called before the first request."""
+        return bool(self._checkers())
+
+    def give_up(self) -> None:
+        """What runs ends now, and nothing more is begun."""
+        self._cancel.fire("the run is over")
+        self._forget()
+
+    def look(self, workshop: Workshop, tree_sha: str | None) -> bool:
+        """Run them over the tree of `workshop`: the base, or `tree_sha`. False where one of them brought it down."""
+        self._down = ""
+        if tree_sha is None:
+            self._before = self._looks(workshop, self._paths(self._checkout.base_sha), self._checkers(), {})
+            return not self._down
+        changed, renamed = self._changes(tree_sha)
+        spoilt = {checker.name: _spoilt(checker, changed) for checker in self._checkers()}
+        usable = [checker for checker in self._checkers() if self._worked_before(checker)]
+        looks = self._looks(workshop, self._paths(tree_sha), usable, spoilt)
+        for checker in usable:
+            if settings := self._reconfigured(checker, changed, tree_sha):
+                looks[checker.name] = looks[checker.name].because(
+                    f"the change also sets it up anew, in {settings}"
+                )
+        self._after[tree_sha] = (looks, renamed)
+        return not self._down
+
+    def compared(self, tree_sha: str | None) -> tuple[Compared, ...]:
+        """Each checker before the change and with it; nothing where there is no change, or where nothing ran."""
+        if tree_sha is None or tree_sha not in self._after:
+            return ()
+        looks, renamed = self._after[tree_sha]
+        made = []
+        for checker in self._checkers():
+            if checker.name not in self._before:  # it stands in for another, which ran
+                continue
+            before = _doubted(self._before[checker.name])
+            after = looks.get(
+                checker.name, failed("it was not run again, since it did not run before the change")
+            )
+            made.append(
+                compared(
+                    checker.name, before.version, checker.command, (before.run, before.problems),
+                    (after.run, after.problems), renamed,
+                )
+            )  # fmt: skip
+        return tuple(made)
+
+    def _checkers(self) -> tuple[Checker, ...]:
+        if self._chosen is None:
+            try:
+                self._chosen = choose(self._paths(self._checkout.base_sha), self._read, self._named)
+            except GitError:
+                self._chosen = ()
+        return self._chosen
+
+    def _worked_before(self, checker: Checker) -> bool:
+        before = self._before.get(checker.name)
+        return before is not None and before.run.answer is Answer.COMPLETE
+
+    def _looks(
+        self,
+        workshop: Workshop,
+        paths: Collection[str],
+        checkers: Collection[Checker],
+        spoilt: Mapping[str, str],
+    ) -> _Looks:
+        looks: dict[str, Inspected] = {}
+        for checker in checkers:
+            if any(looks[name].run.answer is Answer.COMPLETE for name in checker.instead_of if name in looks):
+                continue
+            if spoilt.get(checker.name):
+                looks[checker.name] = failed(spoilt[checker.name])
+                continue
+            looks[checker.name] = self._look(workshop, checker, paths)
+        return looks
+
+    def _look(self, workshop: Workshop, checker: Checker, paths: Collection[str]) -> Inspected:
+        if self._cancel.fired or self._down:
+            return failed(self._down or _OVER)
+        files, all_of_them = checker.files_of(paths)
+        call = {name: value for name, value in asdict(checker).items() if name in _SENT}
+        began = time.monotonic()
+        question = {"checker": call, "files": list(files), "timeout": self._limit}
+        try:
+            outcome = workshop.call("problems_of", question, self._cancel)
+        except WorkshopError as error:
+            self._down = str(error)
+            return failed(self._down)
+        found = inspected(checker.name, outcome, round(time.monotonic() - began, 4))
+        if self._cancel.wait(0):
+            return failed(_OVER)
+        return found if all_of_them else found.because(f"only the first {len(files)} files were looked at")
+
+    def _paths(self, tree: str) -> list[str]:
+        listing = self._checkout.git.run("ls-tree", "-r", "-z", "--name-only", tree)
+        return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+
+    def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
+        """The file by which the change sets up `checker`; one that many share counts where it speaks of it."""
+        for path in sorted(set(checker.settings).intersection(changed)):
+            texts = (self._read(path) or "", self._read(path, tree_sha) or "")
+            if path not in SHARED_SETTINGS or any(checker.name in text for text in texts):
+                return path
+        return ""
+
+    def _read(self, path: str, tree: str = "") -> str | None:
+        try:
+            blob = self._checkout.git.run("cat-file", "blob", f"{tree or self._checkout.base_sha}:{path}")
+        except GitError:
+            return None
+        return blob.decode(errors="replace")
+
+    def _changes(self, tree_sha: str) -> tuple[list[str], dict[str, str]]:
+        """The paths that differ from the base, and of those that only moved the old one by the new."""
+        listing = self._checkout.git.run(
+            "diff-tree", "-r", "-z", "-M", "--name-status", self._checkout.base_sha, tree_sha
+        )
+        words = [word.decode(errors="surrogateescape") for word in listing.split(b"\0")]
+        changed: list[str] = []
+        renamed: dict[str, str] = {}
+        at = 0
+        while at + 1 < len(words):
+            if words[at].startswith("R"):
+                renamed[words[at + 2]] = words[at + 1]
+                changed += words[at + 1 : at + 3]
+                at += 3
+            else:
+                changed.append(words[at + 1])
+                at += 2
+        return changed, renamed
+
+
+def _spoilt(checker: Checker, changed: Collection[str]) -> str:
+    """Why a checker from the tree says nothing of this change: the change may have put it there."""
+    theirs = "project" in checker.where
+    touched = next((path for path in changed if path.startswith(_PLACES)), "")
+    return f"the change writes {touched}, where it may be from" if theirs and touched else ""
+
+
+def _doubted(before: Inspected) -> Inspected:
+    """What a missing environment does is said: it hides errors as well as adding them."""
+    missing = missing_modules(before.problems) if not before.python else 0
+    if not missing:
+        return before
+    return before.because(
+        f"no Python environment is here: {count_of(missing, 'module')} that the code imports cannot be found, which "
+        "hides problems as well as adding some"
+    )

@@ -1,0 +1,205 @@
+"""The checkers before and after a change: run beside the checks, on trees of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import CheckState
+from bot.contracts.problems import Answer, Compared
+from bot.evidence.detect import Check
+from bot.run.folder import RunFolder
+from bot.run.inspection import Inspection
+from bot.run.rounds import Rounds
+from bot.run.trees import Trees
+from bot.sandbox.off import Off
+from bot.workshop.client.workshop import Answer as Said
+from bot.workshop.client.workshop import Workshop
+from tests.support.repositories import make_repository
+from tests.support.trees import Bench as Judged
+
+BASE = {
+    "a.py": "import json\n\n\ndef f(x: int) -> int:\n    return x + gone\n",
+    "b.py": 'from a import f\n\nf("one")\n',
+    "old.py": 'y: int = "two"\n',
+}
+# `tsc` stands for any checker that the repository brings, and may do what it likes.
+FAKE = {"tsconfig.json": "{}", "node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && exec echo 5\n. ./behaviour\n"}
+
+
+@dataclass
+class Trial:
+    """`change` makes the agent's tree and returns its object; `found` are the checkers on both sides of it."""
+
+    checkout: Checkout
+    rounds: Rounds
+    records: list[lines.Record]
+    opened: list[str]
+
+    def change(self, files: Mapping[str, str | None]) -> str:
+        for name, text in files.items():
+            path = self.checkout.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True) if text is None else path.write_text(text)
+        return Judged(self.checkout, None).judge().tree_sha  # type: ignore[arg-type]
+
+    def found(self, tree_sha: str | None) -> dict[str, Compared]:
+        self.rounds.results(tree_sha)
+        return {each.tool: each for each in self.rounds.diagnostics(tree_sha)}
+
+
+Begin = Callable[..., Trial]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    started: list[Rounds] = []
+
+    def trial(
+        files: Mapping[str, str], *checks: str, limit: int = 100, named: tuple[str, ...] | None = None
+    ) -> Trial:
+        repository = make_repository(tmp_path / "repository", files)
+        for path in (repository / "node_modules" / ".bin").glob("*"):
+            path.chmod(0o755)
+        if (repository / "node_modules").is_dir():
+            from tests.support.repositories import commit_all
+
+            commit_all(repository)
+        checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+        folder = RunFolder(tmp_path / "run")
+        folder.root.mkdir()
+        opened: list[str] = []
+
+        def open_workshop(name: str, tree: Path, read_only: object) -> Workshop:
+            opened.append(name)
+            return Workshop.start(
+                Off(), tree=tree, folder=folder.workshop(name), environment={"PATH": os.environ["PATH"]},
+                ask=lambda question: Said(False),
+            )  # fmt: skip
+
+        trees = Trees(checkout, folder, open_workshop, (), (), None, lambda line: None)
+        records: list[lines.Record] = []
+        cancel = CancelToken()
+        rounds = Rounds(
+            [Check(command, command, 60) for command in checks], trees, records.append, cancel, lambda line: None,
+            inspect=lambda: Inspection(checkout, cancel, named, limit),
+        )  # fmt: skip
+        started.append(rounds)
+        return Trial(checkout, rounds, records, opened)
+
+    yield trial
+    for rounds in started:
+        rounds.settle()
+
+
+def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
+    trial = begin(BASE, "true")
+    trial.rounds.start_before()
+    tree = trial.change(
+        {
+            "a.py": "# A line above.\n" + BASE["a.py"].replace("import json\n", "") + "\n\nf(None)\n",
+            "old.py": None,
+            "moved.py": BASE["old.py"],
+        }
+    )
+    found = trial.found(tree)
+    assert list(found) == ["ruff", "ty"]
+    ruff, ty = found["ruff"], found["ty"]
+    assert ([each.code for each in ruff.fixed], ruff.new_count, ruff.remaining) == (["F401"], 0, 1)
+    assert [(each.path, each.line, each.snippet) for each in ty.new] == [("a.py", 8, "f(None)")]
+    assert (ty.fixed_count, ty.remaining) == (0, 3)
+    assert ty.version.startswith("ty 0")
+    assert ty.command == "ty check --output-format gitlab --exit-zero"
+    # In the workshops of the checks, and nowhere else; a second question is no second run.
+    assert trial.found(tree) == found
+    assert trial.opened == ["checks-before", "checks-after-1"]
+    assert [record.run.state for record in trial.records if isinstance(record, lines.Checked)] == [
+        CheckState.PASSED
+    ] * 2
+
+
+def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin) -> None:
+    trial = begin(BASE | FAKE | {"behaviour": "sleep 600\n"})
+    trial.rounds.start_before()
+    assert trial.found(None) == {}
+    trial.rounds.settle()  # the one that hangs is ended with the run
+    assert trial.opened in ([], ["checks-before"])
+
+
+def test_a_repository_that_no_checker_is_for_gets_no_workshop(begin: Begin) -> None:
+    trial = begin({"README.md": "words\n"})
+    assert trial.found(trial.change({"README.md": "other words\n"})) == {}
+    assert trial.opened == []
+
+
+def test_one_that_hangs_is_not_compared_and_not_run_again(begin: Begin) -> None:
+    trial = begin(FAKE | {"behaviour": "sleep 600\n"}, limit=2)
+    tsc = trial.found(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))["tsc"]
+    assert (tsc.before.answer, tsc.after.answer, tsc.new_count) == (Answer.TIMED_OUT, Answer.UNAVAILABLE, 0)
+    assert tsc.before.note.startswith("it did not end in 1 s") or tsc.before.note.startswith(
+        "it did not end in "
+    )
+    assert tsc.after.note == "it was not run again, since it did not run before the change"
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ({"behaviour": "echo words >&2; exit 7\n"}, "it ended with exit code 7: words"),
+        ({"node_modules/.bin/tsc": "#!/bin/true\n"},
+         "the change writes node_modules/.bin/tsc, where it may be from"),
+    ],
+)  # fmt: skip
+def test_one_that_cannot_be_believed_after_the_change_is_not_compared(
+    begin: Begin, change: dict[str, str], note: str
+) -> None:
+    trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
+    tsc = trial.found(trial.change(change))["tsc"]
+    assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
+    assert (tsc.after.answer, tsc.after.note, tsc.fixed_count) == (Answer.UNAVAILABLE, note, 0)
+
+
+def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -> None:
+    trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
+    tsc = trial.found(trial.change({"tsconfig.json": '{"files": []}'}))["tsc"]
+    assert (tsc.new_count, tsc.fixed_count, tsc.remaining) == (0, 0, 1)
+    assert tsc.after.note == "the change also sets it up anew, in tsconfig.json"
+
+
+def test_one_that_brings_its_workshop_down_takes_no_check_with_it(begin: Begin) -> None:
+    kill_the_host = (
+        "read -r _ _ _ host _ < /proc/$PPID/stat\n"
+        '[ "$(cat /proc/$host/comm)" = slash-workshop ] && kill -9 $host\nsleep 60\n'
+    )
+    trial = begin(FAKE | {"x.sh": "echo\n", "behaviour": kill_the_host}, "true")
+    tree = trial.change({"behaviour": "exit 0\n"})
+    assert [result.after.state for result in trial.rounds.results(tree)] == [CheckState.PASSED]
+    assert trial.opened[:2] == ["checks-before", "checks-before-again"]
+    found = {each.tool: each for each in trial.rounds.diagnostics(tree)}
+    assert found["tsc"].before.note.startswith("The tool host failed during problems_of")
+    assert not any(each.complete for each in found.values())
+
+
+def test_a_missing_environment_is_said(begin: Begin) -> None:
+    trial = begin({"a.py": "import nowhere_to_be_found\n"}, named=("ty",))
+    ty = trial.found(trial.change({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
+    assert (ty.new_count, ty.environment) == (1, 1)
+    assert ty.before.note.startswith(
+        "no Python environment is here: 1 module that the code imports cannot be found"
+    )
+
+
+def test_policy_names_them_and_a_stand_in_is_told_of_where_it_ran(begin: Begin) -> None:
+    trial = begin({"a.py": "x = 1\n"}, named=("python syntax",))
+    found = trial.found(trial.change({"a.py": "x = = 1\n"}))
+    assert [(each.path, each.line, each.message) for each in found["python syntax"].new] == [
+        ("a.py", 1, "invalid syntax")
+    ]
+    assert list(found) == ["python syntax"]
