@@ -31,7 +31,10 @@ BASE = {
     "old.py": 'y: int = "two"\n',
 }
 # `tsc` stands for any checker that the repository brings, and may do what it likes.
-FAKE = {"tsconfig.json": "{}", "node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && exec echo 5\n. ./behaviour\n"}
+FAKE = {
+    "tsconfig.json": "{}",
+    "node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && exec echo 5\n. ./behaviour\n",
+}
 
 
 @dataclass
