@@ -72,7 +72,7 @@ def abilities(answer: object) -> Abilities:
         sync=kind if type(kind) is int and kind in (NO_SYNC, INCREMENTAL) else FULL,
         saves=bool(save),
         saves_text=_mapping(save).get("includeText") is True,
-        pull=_mapping(provider) if provider else None,
+        pull=_mapping(provider) if isinstance(provider, dict) or provider is True else None,
         encoding=encoding if encoding in (*OFFERED, UTF32) else UTF16,
         version=version[:100] if isinstance(version, str) else "",
     )

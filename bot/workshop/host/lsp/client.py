@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.workshop.host.lsp import documents
+from bot.workshop.host.lsp import documents, processes
 from bot.workshop.host.lsp.capabilities import Abilities, abilities, initialize_params
 from bot.workshop.host.lsp.documents import Document
 from bot.workshop.host.lsp.programs import Program
@@ -108,6 +108,7 @@ class Client:
         connection = self.connection
         if connection is None or connection.ended:
             return
+        below = processes.below(connection.process)
         try:
             async with asyncio.timeout(self._pauses.stop):
                 await connection.request("shutdown")
@@ -118,6 +119,7 @@ class Client:
             pass  # it is ended all the same
         finally:
             connection.close("stopped")
+            processes.end_all(below)  # what has a session of its own outlives it
 
     def close(self, reason: str) -> None:
         if self.connection is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bot.workshop.host import descendants, usage
@@ -34,13 +35,21 @@ def memory(pid: int) -> int:
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """Kill it, its group, and what left the group; returns without waiting for the kernel to be done."""
-    if process.poll() is None:
-        below = list(descendants.below(process.pid))
+    left = below(process)
+    with contextlib.suppress(PermissionError):
         descendants.signal_group(process.pid, signal.SIGKILL)
-        descendants.kill(below)
-        process.kill()
-    else:
-        descendants.signal_group(process.pid, signal.SIGKILL)  # what it left behind
+    end_all(left)
+    process.poll()
+
+
+def below(process: subprocess.Popen[bytes]) -> list[int]:
+    """What it started and what that started, as long as it runs."""
+    return list(descendants.below(process.pid)) if process.poll() is None else []
+
+
+def end_all(pids: Iterable[int]) -> None:
+    with contextlib.suppress(PermissionError):
+        descendants.kill(pids)
 
 
 class LastWords:
@@ -58,15 +67,6 @@ class LastWords:
     @property
     def text(self) -> str:
         return bytes(self._held[-self._most :]).decode("utf-8", "replace")
-
-
-def reap(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for its end, at most so long. Whether it ended."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 def exit_words(process: subprocess.Popen[bytes]) -> str:

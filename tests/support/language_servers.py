@@ -1,0 +1,86 @@
+"""Scripted language servers (`play_language_server.py`) for tests: made, asked, and what they were sent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.workshop.host.lsp.servers import Answered, Hub, Pauses, Program, Server
+from tests.support.workshops import eventually
+
+LONG = 60.0
+"""Seconds that nothing here needs."""
+
+SHORT = 0.05
+"""Seconds in which an answer that never comes does not come."""
+
+FILE = "a.py"
+PLAYER = Path(__file__).with_name("play_language_server.py")
+
+QUICK = Pauses(
+    start=LONG, patience=LONG, registration=0.01, refresh=0.01, versioned=0.01, unversioned=0.01, first_open=0.01,
+    silent=0.02, stop=1.0,
+)  # fmt: skip
+
+PULL = {"textDocumentSync": 2, "diagnosticProvider": {}}
+PUSH = {"textDocumentSync": 2}
+
+
+def item(message: str = "wrong", line: int = 0, **more: object) -> dict[str, Any]:
+    place = {"line": line, "character": 0}
+    return {"range": {"start": place, "end": place}, "severity": 1, "message": message} | more
+
+
+def script(
+    capabilities: Mapping[str, Any], on: Mapping[str, Any] | None = None, **more: object
+) -> dict[str, Any]:
+    answer = [[["reply", {"capabilities": capabilities, "serverInfo": {"name": "scripted", "version": "7"}}]]]
+    return {"on": {"initialize": answer} | dict(on or {})} | more
+
+
+def pulls(*answers: list[Any], **more: object) -> dict[str, Any]:
+    """One that is asked, and does one list of actions after the other."""
+    return script(PULL, {"textDocument/diagnostic": list(answers)}, **more)
+
+
+class Scripted:
+    """One server and the file it is asked about."""
+
+    def __init__(self, hub: Hub, folder: Path, what: Mapping[str, Any], **options: Any) -> None:
+        self.folder = folder
+        self._log = folder / f"{len(list(folder.iterdir()))}.log"
+        written = self._log.with_suffix(".json")
+        written.write_text(json.dumps(what))
+        argv = (sys.executable, "-I", "-S", str(PLAYER), str(written), str(self._log))
+        self.program = Program("scripted", argv, folder, {}, **({"pauses": QUICK} | options))
+        self.server: Server = hub.start(self.program)
+
+    def open(self, text: str = "one\ntwo\n", path: str = FILE) -> None:
+        self.server.open(path, text, "python")
+
+    def ask(self, seconds: float = LONG, path: str = FILE) -> Answered:
+        return self.server.diagnostics([path], seconds)[path]
+
+    def said(self, seconds: float = LONG) -> list[str]:
+        """The messages of the problems."""
+        return [problem.message for problem in self.ask(seconds).items]
+
+    def log(self) -> list[dict[str, Any]]:
+        text = self._log.read_text() if self._log.exists() else ""
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    def sent(self, method: str) -> list[dict[str, Any]]:
+        """All messages with that name that have come to it."""
+        return [message for message in self.log() if message.get("method") == method]
+
+    def answers(self) -> dict[Any, dict[str, Any]]:
+        """What it was answered, by id."""
+        return {
+            message["id"]: message for message in self.log() if "id" in message and "method" not in message
+        }
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        assert eventually(lambda: bool(condition())), self.log()
