@@ -352,10 +352,13 @@ class Conversation:
             self.spent.ran(printed if type(printed) is int else 0)
 
     def _stop_after(self, executed: Executed, times: int) -> Stop | None:
-        self._denials = self._denials + 1 if executed.denied else 0
+        by_policy = executed.denied and not executed.said
+        self._denials = self._denials + 1 if by_policy else 0
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
-        if executed.denied and self.session.stop_on_denial:
+        if executed.said == "no":
+            return Stop(StopReason.DENIED, f"A person said no to a call of {executed.result.name}.")
+        if by_policy and self.session.stop_on_denial:
             return Stop(
                 StopReason.DENIED, f"A call of {executed.result.name} was denied, and policy ends the run."
             )

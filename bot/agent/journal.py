@@ -54,6 +54,7 @@ class Journal:
 
     The first write that fails raises `JournalError`; from then on writes do nothing and `failure` says why,
     so that what ends the run does not stumble over the same full disk again. What was written stays readable.
+    `watch(record, agent)` is told of each record once it is written, and must not raise.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Journal:
     ) -> None:
         self.path = path
         self.failure = ""
+        self.watch: Callable[[Record, str], None] = lambda record, agent: None
         self._clock = clock
         self._opened = clock()
         self._lock = threading.Lock()
@@ -90,6 +92,7 @@ class Journal:
                 )
             self._empty = False
             self._append(self._encoder.line(record, self._clock() - self._opened, agent))
+        self.watch(record, agent)
 
     def close(self) -> None:
         """Bring everything to the disk. Further calls do nothing."""

@@ -22,21 +22,29 @@ Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
 
 
 class Permission(NamedTuple):
-    """Policy's answer to one call. `reason` goes to the model when `allow` is false."""
+    """Policy's answer to one call. `reason` goes to the model when `allow` is false.
+
+    `said` is what a person answered in policy's place who let it not pass: `no`, which ends the run; `words` of theirs,
+    which are the reason; `gone` where they were stopped before they answered.
+    """
 
     allow: bool
     rule: str = ""
     reason: str = ""
+    said: str = ""
 
 
 Permit = Callable[[str, Mapping[str, Any]], Permission]
+
+PERSON = "person"
+"""In a denied result's metadata: what a person said, where one was asked during the call."""
 
 
 class Executed(NamedTuple):
     """What became of a call.
 
     `permission` is `None` when policy was not asked; `ran` is true when the handler was entered. `fatal` is a
-    sentence when no further call can succeed, since the workshop is gone.
+    sentence when no further call can succeed, since the workshop is gone. `said` is as of a `Permission`.
     """
 
     result: ToolResult
@@ -45,6 +53,7 @@ class Executed(NamedTuple):
     permission: Permission | None = None
     ran: bool = False
     fatal: str = ""
+    said: str = ""
 
 
 class Toolbox:
@@ -94,7 +103,8 @@ class Toolbox:
         try:
             permission = self._permit(spec.name, values)
             if not permission.allow:
-                return _error(call, denial(permission))._replace(denied=True, permission=permission)
+                failed = _error(call, denial(permission))
+                return failed._replace(denied=True, permission=permission, said=permission.said)
             ran = True
             outcome = self._handlers[spec.name](values, cancel)
         except AgentError as error:
@@ -103,7 +113,10 @@ class Toolbox:
         except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result (S-024).
             return _crash(call, error)._replace(permission=permission, ran=ran)
         denied = outcome.metadata.get("denied") is True
-        return Executed(_answer(call, outcome, repairs), _noted(outcome, repairs), denied, permission, ran)
+        said = str(outcome.metadata.get(PERSON, ""))
+        return Executed(
+            _answer(call, outcome, repairs), _noted(outcome, repairs), denied, permission, ran, said=said
+        )
 
     def _find(self, name: str) -> ToolSpec | None:
         """The tool of that name; another case is forgiven when only one tool can be meant."""

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from bot.commands.options import add_local_run
 from bot.commands.progress import say_outcome
+from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode
+from bot.contracts.progress import Ended
 from bot.contracts.wording import count_of
 from bot.github.actions import Actions, json_text
 from bot.run.local import Fix, Fixed, fix
@@ -31,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="go on from the run that left this folder",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    add_viewing(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -44,8 +47,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         out=arguments.out,
         resume=arguments.resume,
     )
-    fixed = fix(asked, os.environ, Actions(os.environ, sys.stderr).print)
-    if arguments.json:
+    with looking_on(arguments, "fix") as looking:
+        fixed = fix(asked, os.environ, looking)
+        looking.tell(Ended(int(fixed.exit_code), _as_json(fixed)))
+    if arguments.json_events:
+        pass
+    elif arguments.json:
         print(json_text(_as_json(fixed), indent=1))
     else:
         say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)

@@ -13,7 +13,9 @@ from pathlib import Path
 from bot import __version__
 from bot.commands.options import add_local_run
 from bot.commands.progress import say_outcome
+from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.progress import Ended
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review
 from bot.contracts.wording import count_of
@@ -34,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print outcome and review as JSON")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0 too")
+    add_viewing(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -48,10 +51,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         sandbox=arguments.sandbox,
         out=arguments.out,
     )
-    done = review(asked, os.environ, Actions(os.environ, sys.stderr).print)
-    if arguments.sarif and done.review is not None:
-        _write_sarif(arguments.sarif, done.review)
-    if arguments.json:
+    with looking_on(arguments, "review") as looking:
+        done = review(asked, os.environ, looking)
+        if arguments.sarif and done.review is not None:
+            _write_sarif(arguments.sarif, done.review)
+        looking.tell(Ended(int(done.exit_code), _as_json(done)))
+    if arguments.json_events:
+        pass
+    elif arguments.json:
         print(json_text(_as_json(done), indent=1))
     else:
         _say(done, Actions(os.environ, sys.stdout).print)

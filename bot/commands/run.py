@@ -6,15 +6,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from bot.commands.options import SANDBOXES, add_bundle, add_dry_run, add_text, sandbox, usd
 from bot.commands.progress import say_outcome
+from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.progress import Ended
 from bot.github.actions import Actions
 from bot.report.summary import ended_summary, run_summary
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle
+from bot.terminal.looking import Lines, Looking
 
 EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
 
@@ -55,13 +59,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the maintenance task of .github/agent/ that a schedule is for",
     )  # fmt: skip
     add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
+    add_viewing(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.event_name or not arguments.event:
         raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
-    actions = Actions(os.environ, sys.stdout)
-    if arguments.sandbox not in ("auto", "strict") and actions.active:
+    if arguments.sandbox not in ("auto", "strict") and Actions(os.environ, sys.stdout).active:
         raise UsageError(
             f"--sandbox {arguments.sandbox} is for a person at their own terminal, not for Actions."
         )
@@ -78,11 +82,34 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         instruction=arguments.instruction,
         task=arguments.task,
     )
-    ended = run_event(asked, os.environ, actions.print, actions.print, actions.add_mask)
+    # Where standard output is a program's, people and the runner read standard error.
+    out = sys.stderr if arguments.json_events else sys.stdout
+    with looking_on(arguments, "run", out) as looking:
+        actions = Actions(os.environ, looking.stream(out))
+        view = None if _is_log(looking, arguments) else looking
+        ended = run_event(
+            replace(asked, view=view), os.environ, actions.print, actions.print, actions.add_mask
+        )
+        looking.tell(Ended(int(ended.exit_code), _as_json(ended)))
+    actions = Actions(os.environ, out)
     _say(ended, actions)
     if arguments.dry_run and ended.bundle is not None:
         publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
     return ended.exit_code
+
+
+def _is_log(looking: Looking, arguments: argparse.Namespace) -> bool:
+    """Whether it is the log of a job that is written: anybody may read that, and it has its own ways."""
+    return isinstance(looking, Lines) and looking.person is None and not arguments.verbose
+
+
+def _as_json(ended: EventEnded) -> dict[str, object]:
+    return {
+        "reason": ended.reason,
+        "answered": ended.answered,
+        "outcome": asdict(ended.outcome) if ended.outcome else None,
+        "bundle": str(ended.bundle) if ended.bundle else None,
+    }
 
 
 def _say(ended: EventEnded, actions: Actions) -> None:

@@ -6,7 +6,7 @@ and the gate are the boundary, rules state intent, cost and manners. With nobody
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -81,6 +81,7 @@ class WriteRules:
     _rules: Sequence[Rule]
     _diff: DiffPolicy
     _own_file: str
+    _approved: Collection[str] = ()
 
     def __call__(
         self, path: str, kind: Literal["text", "binary", "link"] = "text", written: str = ""
@@ -96,7 +97,10 @@ class WriteRules:
             return None
         from bot.policy import judge
 
-        rule = judge.forbids_writing(self._rules, path, written)
+        rules = self._rules
+        if path in self._approved:
+            rules = [rule for rule in rules if rule.effect is Effect.DENY]
+        rule = judge.forbids_writing(rules, path, written)
         if rule is None:
             return None
         return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
@@ -112,11 +116,10 @@ class WriteRules:
         return f"{what}, which a review does not show: `diff: {{{key}: [...]}}` of the policy lets them out"
 
 
-def may_write(policy: Policy, tier: Tier, *, can_ask: bool = False) -> WriteRules:
+def may_write(policy: Policy, tier: Tier, approved: Collection[str] = ()) -> WriteRules:
     """What the diff may hold: a command can write too, so what a rule refuses to `edit` and `write` is refused there.
 
-    With `can_ask` true a person was asked at the time, and only what is denied outright counts.
+    `approved` are the paths that a person, who was asked, let be written: of these only what is denied outright counts.
     """
-    limit = Effect.DENY if can_ask else Effect.ASK
-    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= limit.rank]
-    return WriteRules(rules, policy.diff, policy.source)
+    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= Effect.ASK.rank]
+    return WriteRules(rules, policy.diff, policy.source, approved)

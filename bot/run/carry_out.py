@@ -12,6 +12,7 @@ from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
+from bot.contracts.progress import Noted
 from bot.contracts.request import Request, Verb
 from bot.github.client import GitHub
 from bot.policy.budget import run_budget
@@ -70,14 +71,19 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     progress.begin()
     stop = CancelToken()
     log = JobLog(watch, environment)
+    view = asked.view
 
     def turn_done(info: TurnInfo) -> None:
         progress.turn(info)
-        log.turn(info)
+        if view is None:
+            log.turn(info)
 
     def waiting(text: str) -> None:
         progress.waiting(log.safe(text))
-        log.waiting(text)
+        if view is None:
+            log.waiting(text)
+        else:
+            view.tell(Noted(log.safe(text)))
 
     try:
         request, resume, notes = _gone_on_from(work, request, folder)
@@ -98,8 +104,9 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             pictures=from_github(where),
             watch=turn_done,
             say=waiting,
+            view=view,
         )
-        with cancelled_by_signals(stop):
+        with cancelled_by_signals(stop, view.interrupted if view else None):
             ended = run_job(job, stop)
             bundle = keep(asked.out, folder, ended)
         folder.drop_trees()

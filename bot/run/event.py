@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
+from bot.contracts.progress import View
 from bot.contracts.request import Request, Tier, Verb
 from bot.github.app import Access
 from bot.github.client import GitHub
@@ -45,7 +46,8 @@ _OF_EARLIER = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
 class EventRun:
     """What the command line asked for. With `dry_run` every write to GitHub is said instead of made.
 
-    `instruction` and `task` are the workflow's own words, for events that hold none of anybody's.
+    `instruction` and `task` are the workflow's own words, for events that hold none of anybody's. `view` is who looks
+    on in place of the job's log.
     """
 
     name: str
@@ -58,6 +60,7 @@ class EventRun:
     workspace: Path | None = None
     instruction: str = ""
     task: str = ""
+    view: View | None = None
 
 
 @dataclass(frozen=True, slots=True)

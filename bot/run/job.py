@@ -16,6 +16,7 @@ from bot.checkout.clone import prepare
 from bot.checkout.leftovers import FIX, left_behind
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
+from bot.contracts.journal import Note
 from bot.contracts.model import Provider
 from bot.contracts.request import Request, Verb
 from bot.contracts.wording import count_of
@@ -24,6 +25,7 @@ from bot.gate.redact import Redactor
 from bot.run.background import Background
 from bot.run.base import base_finder, base_policy, base_task
 from bot.run.lock import held
+from bot.run.narrating import Narrator
 from bot.run.one_run import Run
 from bot.run.secrets import known_secrets
 from bot.run.skills import begin_to_find
@@ -82,6 +84,8 @@ def _go_on(
         checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(job.folder.journal, detector.kept))
+        if job.view is not None:
+            journal.watch = Narrator(job.view.tell, detector.kept, lambda why: journal.write(Note(why)))
         chosen = wall.result()
         for note in chosen.wall.notes:
             job.say(f"warning: {note}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from bot.checkout.clone import Checkout
@@ -27,10 +27,10 @@ class Judging:
 
     def __init__(
         self, checkout: Checkout, policy: Policy, tier: Tier, profile: Profile, trees: Trees,
-        workshop: AgentWorkshop, redactor: Redactor, write: Write,
+        workshop: AgentWorkshop, redactor: Redactor, write: Write, approved: Collection[str],
     ) -> None:  # fmt: skip
         self.checkout = checkout
-        self._may_write = may_write(policy, tier)
+        self._may_write = may_write(policy, tier, approved)
         self._profile = profile
         self._trees = trees
         self._workshop = workshop

@@ -33,10 +33,18 @@ def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
 def turn_lines(info: TurnInfo) -> Iterator[str]:
     """One line a tool call, with its subject and whether it failed; for a turn without calls, what was said."""
     for call, result in zip(info.calls, info.results, strict=True):
-        failed = " (failed)" if result.is_error else ""
-        yield _cut(f"{info.turn:3d}  {call.name} {_subject(call)}".rstrip(), _WIDTH - len(failed)) + failed
+        yield call_line(info.turn, call.name, subject_of(call), failed=result.is_error)
     if not info.calls and info.text.strip():
-        yield _cut(f"{info.turn:3d}  {info.text.strip().splitlines()[0]}", _WIDTH)
+        yield said_line(info.turn, info.text)
+
+
+def call_line(turn: int, tool: str, subject: str, *, failed: bool) -> str:
+    mark = " (failed)" if failed else ""
+    return _cut(f"{turn:3d}  {tool} {subject}".rstrip(), _WIDTH - len(mark)) + mark
+
+
+def said_line(turn: int, text: str) -> str:
+    return _cut(f"{turn:3d}  {text.strip().splitlines()[0]}", _WIDTH)
 
 
 def waiting_line(text: str) -> str:
@@ -44,7 +52,8 @@ def waiting_line(text: str) -> str:
     return _cut(f"  -  {' '.join(text.split())}", 2 * _WIDTH)
 
 
-def _subject(call: ToolCall) -> str:
+def subject_of(call: ToolCall) -> str:
+    """What a call is about, on one line: the files of a patch, else the first of these arguments that it has."""
     try:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):

@@ -5,21 +5,20 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
 from bot.checkout.local import top_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome
+from bot.contracts.progress import Noted, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.providers.connect import default_model
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
-from bot.run.lines import turn_lines, waiting_line, while_heard
 from bot.run.lock import held
 from bot.run.models import connect_model
 from bot.run.signals import cancelled_by_signals
@@ -54,11 +53,10 @@ class Fixed:
     unseen: int
 
 
-def fix(asked: Fix, environment: Mapping[str, str], say: Callable[[str], None] = lambda line: None) -> Fixed:
-    """Do the job; `say` takes a line about whatever goes on. Raises an `AgentError` for what goes wrong before the
-    first request, and where the result cannot be left where it was wanted."""
+def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
+    """Do the job while `view` looks on. Raises an `AgentError` for what goes wrong before the first request, and where
+    the result cannot be left where it was wanted."""
     _refuse_in_vain(asked)
-    say = while_heard(say)
     repo = top_of(asked.repo.resolve())
     model = asked.model or default_model(environment)
     last = _last(asked.resume, environment) if asked.resume else None
@@ -81,11 +79,11 @@ def fix(asked: Fix, environment: Mapping[str, str], say: Callable[[str], None] =
         origin=repo,
         budget_usd=asked.budget_usd,
         resume=last,
-        watch=lambda info: _say_turn(info, say),
-        say=lambda text: say(waiting_line(text)),
+        say=lambda text: view.tell(Noted(text)),
+        view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop):
+    with cancelled_by_signals(stop, view.interrupted):
         return _keep(asked, repo, folder, run_job(job, stop))
 
 
@@ -104,11 +102,6 @@ def _last(root: Path, environment: Mapping[str, str]) -> Path:
 
             salvage(folder.root, environment)
     return folder.bundle
-
-
-def _say_turn(info: TurnInfo, say: Callable[[str], None]) -> None:
-    for line in turn_lines(info):
-        say(line)
 
 
 def _refuse_in_vain(asked: Fix) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.agent.loop import TurnInfo
 from bot.checkout import layout
 from bot.checkout.clone import Source
 from bot.checkout.compare import diff_between
@@ -17,6 +16,7 @@ from bot.checkout.local import LocalCommit, borrowing, git_dir_of, resolve, top_
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome
+from bot.contracts.progress import Noted, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.contracts.review import Review
 from bot.findings.focus import changed_since
@@ -24,7 +24,6 @@ from bot.findings.parse import parse_diff
 from bot.providers.connect import default_model
 from bot.run.folder import new_folder
 from bot.run.job import Job, run_job
-from bot.run.lines import turn_lines, waiting_line, while_heard
 from bot.run.models import connect_model
 from bot.run.reviewing import Range, local_range
 from bot.run.signals import cancelled_by_signals
@@ -60,21 +59,13 @@ class LocallyReviewed:
     unseen: int
 
 
-def review(
-    asked: LocalReview, environment: Mapping[str, str], say: Callable[[str], None] = lambda line: None
-) -> LocallyReviewed:
-    """Do the review; `say` takes a line about whatever goes on. Raises an `AgentError` for what goes wrong before the
-    first request."""
-    say = while_heard(say)
+def review(asked: LocalReview, environment: Mapping[str, str], view: View) -> LocallyReviewed:
+    """Do the review while `view` looks on. Raises an `AgentError` for what goes wrong before the first request."""
     repo = top_of(asked.repo.resolve())
     base, found = find_range(repo, asked.base, asked.since)
     model = asked.model or default_model(environment)
     wish = asked.instruction.strip() or f"Review what HEAD changes since it left {base}."
     folder = new_folder(environment)
-
-    def watch(info: TurnInfo) -> None:
-        for line in turn_lines(info):
-            say(line)
 
     job = Job(
         request=Request(Verb.REVIEW, wish, Actor("you", 0, Tier.LOCAL), "", "", str(repo)),
@@ -87,11 +78,11 @@ def review(
         origin=repo,
         budget_usd=asked.budget_usd,
         range=found,
-        watch=watch,
-        say=lambda text: say(waiting_line(text)),
+        say=lambda text: view.tell(Noted(text)),
+        view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop):
+    with cancelled_by_signals(stop, view.interrupted):
         ended = run_job(job, stop)
         from bot.checkout.branches import uncommitted
         from bot.run.conclude import exit_code

@@ -26,7 +26,7 @@ from bot.contracts.limits import Limits
 from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Request
+from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.gate.detect import Detector
 from bot.policy.budget import run_budget
@@ -36,6 +36,7 @@ from bot.providers.connect import adapted
 from bot.providers.models import cost, doubts
 from bot.run.agent_workshop import AgentWorkshop
 from bot.run.archive import Archive
+from bot.run.asking import Asking, let_before
 from bot.run.background import Background
 from bot.run.base import checks_of, worded_as
 from bot.run.briefing import Briefing
@@ -127,8 +128,13 @@ class Run:
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
             profile.unrun, "" if confinement.moves else str(job.origin or ""), self._inspection(),
         )  # fmt: skip
+        tier = job.request.actor.tier
+        self.asking = Asking(
+            job.view.person if job.view else None, self.cancel, detector.kept,
+            let_before(job.resume) if tier is Tier.LOCAL else None,
+        )  # fmt: skip
         self.gatekeeper = Gatekeeper(
-            policy, job.request.actor.tier, self.root, journal.write, profile, self.skills.grants.why
+            policy, tier, self.root, journal.write, profile, self.skills.grants.why, self.asking
         )
         self.reviewing = self._reviewing()
         reviewing = (self.reviewing.tool,) if self.reviewing else ()
@@ -166,6 +172,7 @@ class Run:
             self.workshop,
             redactor,
             journal.write,
+            self.asking.approved,
         )
         stop_hook = StopHook(
             policy.agent.stop_hook,
@@ -373,7 +380,7 @@ class Run:
             return None
         from bot.run.resume import resume
 
-        rule = may_write(self.policy, self.job.request.actor.tier)
+        rule = may_write(self.policy, self.job.request.actor.tier, self.asking.approved)
         return resume(self.last, self.checkout, self.job.source, rule)
 
     def _inspection(self) -> Callable[[], Inspection] | None:

@@ -42,11 +42,13 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.messages import ToolCall
+from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.gate.tree import Verdict, judge_tree
 from bot.policy.decide import may_write
 from bot.policy.schema import Policy
 from bot.providers.replay import ReplayProvider
+from bot.run.asking import Asking, recorded_lets, recorded_person
 from bot.run.base import base_policy, base_task
 from bot.run.conclude import nothing_changed
 from bot.run.profiles import TASK, recorded_profile
@@ -148,7 +150,13 @@ def _play(
     handlers |= {name: _taking(tape, tool) for name in handlers if (tool := results.find(name))}
     _put_last_change(recorded, workshop, cancel)
     approved = recorded_approvals(recorded)
-    gatekeeper = Gatekeeper(policy, header.request.actor.tier, "", journal.write, pre_approved=approved)
+    asking = Asking(
+        recorded_person(recorded), cancel,
+        approved=() if header.request.actor.tier is Tier.LOCAL else None,
+    )  # fmt: skip
+    gatekeeper = Gatekeeper(
+        policy, header.request.actor.tier, "", journal.write, pre_approved=approved, asking=asking
+    )
     costs = (line.cost for line in recorded.records(lines.Response))
     host_texts = _host_texts(recorded)
     added = _added_texts(recorded)
@@ -271,7 +279,7 @@ def _write_file(file: lines.FileVersion) -> str:
 def _judge(checkout: Checkout, policy: Policy, recorded: JournalFile) -> Verdict | None:
     if recorded_profile(recorded.header).read_only:
         return nothing_changed(checkout.git, checkout.base_sha)
-    rule = may_write(policy, recorded.header.request.actor.tier)
+    rule = may_write(policy, recorded.header.request.actor.tier, recorded_lets(recorded))
     try:
         return judge_tree(checkout.git, checkout.base_sha, checkout.tree, may_write=rule)
     except GateError:

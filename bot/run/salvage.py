@@ -30,6 +30,7 @@ from bot.gate.tree import Verdict, judge_tree, untracked_files
 from bot.gate.verdict import MayWrite
 from bot.policy.decide import may_write
 from bot.run import conclude
+from bot.run.asking import recorded_lets
 from bot.run.base import base_policy, base_task
 from bot.run.folder import RunFolder, has_begun, parent_folder
 from bot.run.outputs import gather
@@ -71,7 +72,7 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     request = recorded.header.request
     task = base_task(checkout, request)
     policy = base_policy(checkout, request, task)
-    rule = may_write(policy, request.actor.tier)
+    rule = may_write(policy, request.actor.tier, recorded_lets(recorded))
     redactor = Redactor(known_secrets(environment))
     judged = _judge(checkout, folder, rule, redactor)
     header = recorded.header

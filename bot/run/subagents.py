@@ -68,7 +68,7 @@ class RunSubagents:
         own[TODO] = todo
         toolbox = RunToolbox(
             self._workshop,
-            self._gatekeeper.of_agent(profile, journal.write, skills.grants.why),
+            self._gatekeeper.of_agent(profile, journal.write, skills.grants.why, name),
             profile,
             tuple(own[aid] for aid in profile.aids),
             lambda: turns.now,

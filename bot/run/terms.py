@@ -12,6 +12,7 @@ from bot.checkout.clone import Checkout, Source
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
+from bot.contracts.progress import View
 from bot.contracts.request import Request
 from bot.contracts.review import Review
 from bot.contracts.triage import Triage
@@ -35,7 +36,7 @@ class Job:
     on from, `notes` are sentences for the outcome. A review is of `range`; without one it is of the request's pull
     request, of that only what is new since `since_sha` where that is given. `threads` reads what a task is shown,
     `pictures` looks for those of the request. `watch` is told of each turn, `say` in a line of whatever else takes
-    its time; `say` from any thread."""
+    its time; `say` from any thread. `view` is told of everything as it is journalled, and may have a person to ask."""
 
     request: Request
     source: Source
@@ -54,6 +55,7 @@ class Job:
     connect_named: Callable[[str], Provider] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
+    view: View | None = None
 
 
 @dataclass(frozen=True, slots=True)

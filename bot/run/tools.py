@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.agent.masking import Mask
-from bot.agent.toolbox import Executed, Handler, Permission, Toolbox
+from bot.agent.toolbox import PERSON, Executed, Handler, Permission, Toolbox
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
@@ -19,6 +19,7 @@ from bot.policy.decide import Decision, decide
 from bot.policy.patches import patched_paths
 from bot.policy.schema import Effect, Policy
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
+from bot.run.asking import ASKED, SAID_NO, Answered, Ask, Asking
 from bot.run.profiles import SHELL_TOOLS, WRITING, Profile
 from bot.run.results import ResultTool
 from bot.workshop.client.specs import TOOL_SPECS
@@ -46,31 +47,58 @@ class Gatekeeper:
         write: Callable[[lines.Record], None],
         profile: Profile | None = None,
         pre_approved: PreApproved = lambda tool, arguments: "",
+        asking: Asking | None = None,
+        agent: str = "",
     ) -> None:
+        """`asking` is the person at the terminal, where there is one; `agent` the subagent whose calls these are."""
         self._policy = policy
         self._tier = tier
         self._root = root
         self._write = write
         self._profile = profile
         self._pre_approved = pre_approved
+        self.asking = asking or Asking(None, CancelToken())
+        self._agent = agent
+        self._later = threading.local()
         self.denials: list[Denial] = []
         self.refused: list[str] = []
+        """An entry for each question of the tool host that was answered with no: what a person said, if one did."""
 
     def of_agent(
-        self, profile: Profile, write: Callable[[lines.Record], None], pre_approved: PreApproved
+        self,
+        profile: Profile,
+        write: Callable[[lines.Record], None],
+        pre_approved: PreApproved,
+        name: str = "",
     ) -> Gatekeeper:
-        """The same policy for a subagent with `profile`; the denials are the run's, what its skills answer its own."""
-        made = Gatekeeper(self._policy, self._tier, self._root, write, profile, pre_approved)
+        """The same policy for a subagent with `profile`; the denials are the run's, and so is the person who is asked.
+        What its skills answer is its own."""
+        made = Gatekeeper(
+            self._policy, self._tier, self._root, write, profile, pre_approved, self.asking, name
+        )
         made.denials = self.denials
         made.refused = self.refused
         return made
 
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
+        """Of what policy asks about, a command is put to the person here; a write later, when its diff is known."""
+        self._later.asked = None
         decision = self.decide(tool, arguments)
-        if decision.allowed:
-            return Permission(allow=True, rule=decision.rule)
         patched = ", ".join(patched_paths(arguments.get("patch")))
         subject = str(arguments.get("command") or arguments.get("path") or patched)
+        if decision.allowed:
+            return Permission(allow=True, rule=decision.rule)
+        if (asked := self._asks(tool, arguments)) is not None:
+            if tool in WRITING:
+                self._later.asked = asked
+                return Permission(allow=True, rule=f"{asked.rule}{ASKED}")
+            said = self.asking.ask(Ask(tool, subject, asked, (("", asked),), agent=self._agent))
+            if said is not None:
+                rule = f"{asked.rule}{ASKED}"
+                if said.allow:
+                    return Permission(allow=True, rule=rule)
+                self._note(tool, subject, rule, said.reason)
+                return Permission(allow=False, rule=rule, reason=said.reason, said=said.said)
         return Permission(allow=False, rule=decision.rule, reason=self._denied(tool, subject, decision))
 
     def answer(self, question: Question) -> Answer:
@@ -83,13 +111,59 @@ class Gatekeeper:
             (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
         ]
         path, decision = max(judged, key=lambda one: one[1].effect.rank)
+        if (said := self._ask_about(question, judged)) is not None:
+            return self._as_said(question, said)
         reason = "" if decision.allowed else self._denied(question.tool, path, decision)
         if reason and rest:
             reason = f"{path}: {reason} Nothing was written, of no file."
         self._write(lines.Permitted(question.tool, decision.allowed, decision.rule, reason, path=path))
         if not decision.allowed:
-            self.refused.append(reason)
+            self.refused.append("")
         return Answer(decision.allowed, reason)
+
+    def _ask_about(
+        self, question: Question, judged: Sequence[tuple[str, Decision]]
+    ) -> tuple[Answered, Sequence[tuple[str, Decision]]] | None:
+        """What a person says of these writes, and of which of them they were asked; `None` where nobody is."""
+        asked = [
+            (path, asks)
+            for path, decision in judged
+            if not decision.allowed
+            and (asks := self._asks(question.tool, {"path": path}, writes=True)) is not None
+        ]
+        if len(asked) < sum(not decision.allowed for _, decision in judged):
+            return None  # something of it is denied outright
+        if not asked:
+            # A call that policy asks about by what it says may resolve to a path that no rule is about.
+            later: Decision | None = getattr(self._later, "asked", None)
+            if later is None or not self.asking.may(write=True):
+                return None
+            asked = [(path, later) for path, _ in judged]
+        subject = ", ".join(path for path, _ in question.files)
+        ask = Ask(question.tool, subject, asked[0][1], asked, question.files, question.diff, self._agent)
+        said = self.asking.ask(ask)
+        return None if said is None else (said, asked)
+
+    def _as_said(self, question: Question, said: tuple[Answered, Sequence[tuple[str, Decision]]]) -> Answer:
+        answered, asked = said
+        for path, decision in asked:
+            rule = f"{decision.rule}{ASKED}"
+            self._write(lines.Permitted(question.tool, answered.allow, rule, answered.reason, path=path))
+        if answered.allow:
+            return Answer(True)
+        path, decision = asked[0]
+        self._note(question.tool, path, f"{decision.rule}{ASKED}", answered.reason)
+        self.refused.append(answered.said)
+        return Answer(False, f"Permission denied by the rule {decision.rule}: {answered.reason}")
+
+    def _asks(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision | None:
+        """What policy asks about, where somebody is there to be asked; else `None`."""
+        if not self.asking.may(write=tool in WRITING):
+            return None
+        if self._profile is not None and _masked(self._profile, tool, writes=writes):
+            return None
+        asked = decide(self._policy, self._tier, tool, arguments, can_ask=True, root=self._root)
+        return asked if asked.effect is Effect.ASK else None
 
     def decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
         """What is said to a call, or with `writes` to a write that the tool host proposes; nothing is remembered."""
@@ -104,8 +178,11 @@ class Gatekeeper:
         return Decision(Effect.ALLOW, f"{asked.rule}{PRE_APPROVED}{who}")
 
     def _denied(self, tool: str, subject: str, decision: Decision) -> str:
-        self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], decision.rule, decision.reason))
+        self._note(tool, subject, decision.rule, decision.reason)
         return decision.message
+
+    def _note(self, tool: str, subject: str, rule: str, reason: str) -> None:
+        self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], rule, reason))
 
 
 def _masked(profile: Profile, tool: str, *, writes: bool) -> str:
@@ -145,6 +222,7 @@ class RunToolbox(Toolbox):
         self._turn = turn
         self._agent = agent
         self._overlaps = overlaps
+        self._asking = gatekeeper.asking
         self._here = threading.local()
 
     @property
@@ -158,15 +236,23 @@ class RunToolbox(Toolbox):
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> Executed:
         self._here.place = CallPlace(self._turn(), call.id, self._agent)
-        return super().execute(call, cancel, mask)
+        executed = super().execute(call, cancel, mask)
+        if not self._asking.said_no or executed.said == SAID_NO:
+            return executed
+        # Said to a call of a subagent: it ends the run as well.
+        outcome = replace(executed.outcome, metadata={**executed.outcome.metadata, PERSON: SAID_NO})
+        return executed._replace(outcome=outcome, said=SAID_NO)
 
     def _through(self, workshop: AgentWorkshop, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
             refused = len(gatekeeper.refused)
             outcome = workshop.call(tool, arguments, cancel, place=self.place)
-            if len(gatekeeper.refused) == refused:
-                return outcome
-            # The host's question was answered with no: the loop counts that like a denied call.
-            return replace(outcome, metadata={**outcome.metadata, "denied": True})
+            metadata = {name: value for name, value in outcome.metadata.items() if name != PERSON}
+            if len(gatekeeper.refused) > refused:
+                # The host's question was answered with no: the loop counts that like a denied call.
+                metadata["denied"] = True
+                if said := gatekeeper.refused[-1]:
+                    metadata[PERSON] = said
+            return replace(outcome, metadata=metadata)
 
         return handle

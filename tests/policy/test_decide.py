@@ -188,7 +188,7 @@ def test_what_is_excepted_by_its_own_name_is_not_covered_by_another_reading_of_i
 
 def test_the_gate_withholds_what_nobody_was_there_to_allow() -> None:
     assert may_write(_policy(), Tier.MAINTAINER)("src/a.sql") is not None
-    assert may_write(_policy(), Tier.LOCAL, can_ask=True)("src/a.sql") is None
+    assert may_write(_policy(), Tier.LOCAL, {"src/a.sql"})("src/a.sql") is None
 
 
 def _patch(*rows: str) -> Decision:

@@ -1,0 +1,115 @@
+"""A run on a terminal: lines of what was done, below them the step, the list and the cost as they change."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO, cast
+
+from bot.contracts.progress import Began, Called, Cancelled, Event, Inquiry, Noted, Reply
+from bot.terminal.board import Board
+from bot.terminal.looking import UNDER, Looking, plain_lines
+
+if TYPE_CHECKING:
+    from bot.terminal.screen import Screen
+
+
+class LiveLooking(Looking):
+    """Everything that is printed while it looks on goes through it, or tears what is drawn.
+
+    Nothing is drawn before there is something to tell, so that a refusal does not pay for it, and nothing while a
+    question is asked: that is printed below the lines, and they go on after it. `keyboard` is the terminal that a
+    person types into, `None` where nobody does.
+    """
+
+    def __init__(
+        self, stream: TextIO, keyboard: int | None = None, *, verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        super().__init__(self._ask_below if keyboard is not None else None)
+        self.interrupted = self._say_at_once
+        self._stream = stream
+        self._keyboard = keyboard
+        self._verbose = verbose
+        self._board = Board(clock)
+        self._screen: Screen | None = None
+
+    def tell(self, event: Event) -> None:
+        if isinstance(event, Began):
+            return
+        self._board.take(event)
+        with self._turn:
+            screen = self._opened()
+            for line in plain_lines(event, verbose=self._verbose):
+                screen.print(line, _style(event, line))
+
+    def stream(self, out: TextIO) -> TextIO:
+        return cast(TextIO, _Above(self, out)) if out.isatty() else out
+
+    def close(self) -> None:
+        with self._turn:
+            if self._screen is not None:
+                self._screen.stop()
+
+    def above(self, out: TextIO, line: str) -> None:
+        """A line for `out`, which is this terminal: above what is drawn, as long as something is."""
+        with self._turn:
+            if self._screen is not None and self._screen.drawn:
+                self._screen.print(line)
+            else:
+                out.write(f"{line}\n")
+                out.flush()
+
+    def _opened(self) -> Screen:
+        if self._screen is None:
+            from bot.terminal.screen import Screen
+
+            self._screen = Screen(self._stream, self._board)
+            self._screen.draw()
+        return self._screen
+
+    def _say_at_once(self, text: str) -> None:
+        # Not in turn: while somebody is asked, this is what ends the question.
+        screen = self._screen
+        if screen is None:
+            self._stream.write(f"{text}\n")
+        else:
+            screen.print(text if screen.drawn else f"\n{text}", "yellow")
+
+    def _ask_below(self, inquiry: Inquiry, cancel: Cancelled) -> Reply:
+        from bot.terminal.asking import ask
+
+        assert self._keyboard is not None
+        screen = self._opened()
+        screen.stop()
+        try:
+            return ask(inquiry, cancel, screen.console, self._keyboard)
+        finally:
+            screen.draw()
+
+
+def _style(event: Event, line: str) -> str:
+    if isinstance(event, Called) and line.startswith(UNDER):
+        return "dim"
+    if isinstance(event, Called):
+        return "red" if event.failed else ""
+    return "dim" if isinstance(event, Noted) else ""
+
+
+class _Above(io.TextIOBase):
+    """Standard output, which is the same terminal: whole lines of it go above what is drawn."""
+
+    def __init__(self, looking: LiveLooking, out: TextIO) -> None:
+        self._looking = looking
+        self._out = out
+        self._begun = ""
+
+    def write(self, text: str) -> int:
+        *whole, self._begun = (self._begun + text).split("\n")
+        for line in whole:
+            self._looking.above(self._out, line)
+        return len(text)
+
+    def isatty(self) -> bool:
+        return True

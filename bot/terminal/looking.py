@@ -1,0 +1,114 @@
+"""The ways of looking on at a run that need nothing of the terminal: not at all, line by line, and as events."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TextIO
+
+from bot.contracts.progress import (
+    EVENTS,
+    AgentBegan,
+    Called,
+    Cancelled,
+    Event,
+    Inquiry,
+    Noted,
+    Person,
+    Reply,
+    Said,
+)
+from bot.run.lines import call_line, said_line, waiting_line, while_heard
+from bot.terminal.words import lines_of
+
+_NAMES = {kind: name for name, kind in EVENTS.items()}
+UNDER = "       "
+"""Before the lines of a result."""
+
+
+class Looking:
+    """Does not look; the others are made of this one. `person` is who can be asked."""
+
+    interrupted: Callable[[str], None] | None = None
+
+    def __init__(self, person: Person | None = None) -> None:
+        self._turn = threading.RLock()
+        self.person = self._ask if person else None
+        self._asked = person
+
+    def tell(self, event: Event) -> None:
+        pass
+
+    def stream(self, out: TextIO) -> TextIO:
+        """`out`, or what must be written to in its place while somebody looks on."""
+        return out
+
+    def close(self) -> None:
+        """From here on others write."""
+
+    def _ask(self, inquiry: Inquiry, cancel: Cancelled) -> Reply:
+        # Whoever has something to tell waits until the question is answered.
+        with self._turn:
+            assert self._asked is not None
+            return self._asked(inquiry, cancel)
+
+
+class Lines(Looking):
+    """A line a call, as in a log. `say` prints one; nothing in it is a command to anybody."""
+
+    def __init__(
+        self, say: Callable[[str], None], person: Person | None = None, *, verbose: bool = False
+    ) -> None:
+        super().__init__(person)
+        self._say = while_heard(say)
+        self._verbose = verbose
+
+    def tell(self, event: Event) -> None:
+        with self._turn:
+            for line in plain_lines(event, verbose=self._verbose):
+                self._say(line)
+
+
+def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
+    """What is said of an event in a log; of what subagents do only with `verbose`."""
+    match event:
+        case Noted(text):
+            yield waiting_line(text)
+        case Said(turn, text, "") if text.strip():
+            yield said_line(turn, text)
+        case Called() if verbose or not event.agent:
+            tool = f"{event.agent}: {event.tool}" if event.agent else event.tool
+            yield call_line(event.turn, tool, event.subject, failed=event.failed)
+            if verbose and event.text.strip():
+                yield from (f"{UNDER}{line}".rstrip() for line in lines_of(event.text))
+        case AgentBegan() if verbose:
+            yield waiting_line(f"{event.agent} begins")
+        case _:
+            pass
+
+
+class JsonLines(Looking):
+    """An event a line, for programs."""
+
+    def __init__(self, out: TextIO) -> None:
+        super().__init__()
+        self._write = while_heard(lambda line: print(line, file=out, flush=True))
+
+    def tell(self, event: Event) -> None:
+        with self._turn:
+            self._write(event_line(event))
+
+    def interrupted(self, text: str) -> None:
+        self.tell(Noted(text))
+
+
+def event_line(event: Event) -> str:
+    """One event as JSON on one line."""
+    return json.dumps({"event": _NAMES[type(event)], **_plain(event)})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(item) for name, item in value._asdict().items()}
+    return value

@@ -1,0 +1,175 @@
+"""The program on a real pseudo-terminal: what it writes, what a screen would show of it, and somebody who types."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from tests.support import warm
+from tests.support.warm import LIMIT
+
+_SEQUENCE = re.compile(rb"\x1b\[([0-9;?]*)([A-Za-z])")
+
+
+class Terminal:
+    """`argv`, as of `command`, with all of its standard streams on one terminal. `cold` as of a stage's."""
+
+    def __init__(
+        self, argv: Sequence[str], environment: Mapping[str, str], *, columns: int = 100, rows: int = 30,
+        cwd: Path | None = None, cold: bool = False,
+    ) -> None:  # fmt: skip
+        self._master, slave = os.openpty()
+        self._kept = bytearray()
+        self._new = threading.Condition()
+        self.resize(columns, rows)
+        env = {"TERM": "xterm-256color", **environment}
+        self._server: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        if cold:
+            self._process = subprocess.Popen(
+                [*argv], env=env, cwd=cwd, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+            )
+            self.pid = self._process.pid
+        else:
+            self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._server.settimeout(LIMIT)
+            self._server.connect(warm._address())
+            asked = json.dumps({"argv": list(argv[4:]), "env": env, "cwd": str(cwd or os.getcwd())})
+            handles = array.array("i", [slave] * 3)
+            self._server.sendmsg([asked.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+            (self.pid,) = struct.unpack("i", self._server.recv(4))
+        os.close(slave)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def raw(self) -> bytes:
+        """Everything that was written so far."""
+        return bytes(self._kept)
+
+    @property
+    def text(self) -> str:
+        """The same without the sequences."""
+        return _SEQUENCE.sub(b"", self.raw).decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Until it was written so often."""
+        deadline = time.monotonic() + LIMIT
+        with self._new:
+            while self.text.count(text) < times:
+                if not self._reader.is_alive() or not self._new.wait(min(1, deadline - time.monotonic())):
+                    assert self._reader.is_alive() or self.text.count(text) >= times, self.text
+                    assert time.monotonic() < deadline, self.text
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def resize(self, columns: int, rows: int = 30) -> None:
+        self.columns, self.rows = columns, rows
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def kill(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def end(self) -> int:
+        """Wait for it; its exit code."""
+        if self._process is not None:
+            code = self._process.wait(LIMIT)
+        else:
+            assert self._server is not None
+            (code,) = struct.unpack("i", self._server.recv(4))
+        self._reader.join(LIMIT)
+        return int(code)
+
+    @property
+    def screen(self) -> list[str]:
+        """What is on the screen and above it, line by line, if the terminal was never resized."""
+        return drawn(self.raw, self.columns, self.rows)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if self._process is not None:
+            self._process.wait(LIMIT)
+        if self._server is not None:
+            self._server.close()
+        self._reader.join(LIMIT)
+        os.close(self._master)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                piece = os.read(self._master, 1 << 16)
+            except OSError:  # nobody has the other end any more
+                piece = b""
+            with self._new:
+                self._kept += piece
+                self._new.notify_all()
+            if not piece:
+                return
+
+
+def drawn(raw: bytes, columns: int, rows: int) -> list[str]:
+    """What a terminal shows of `raw`, what scrolled away included. Raises `ValueError` for a sequence that is not one
+    of the few that we write: colours, up, to the left, erase the line."""
+    lines: list[list[str]] = [[]]
+    row = column = 0
+    text = raw
+    place = 0
+    while place < len(text):
+        if found := _SEQUENCE.match(text, place):
+            place = found.end()
+            number, letter = found[1].decode(), found[2].decode()
+            if letter == "A":
+                row = max(row - int(number or 1), len(lines) - rows, 0)
+            elif letter == "K" and number == "2":
+                lines[row] = []
+            elif letter != "m":
+                raise ValueError(f"a sequence that we do not write: {found[0]!r}")
+            continue
+        size = _length(text[place])
+        character = text[place : place + size].decode("utf-8", "replace")
+        place += size
+        if character == "\r":
+            column = 0
+        elif character == "\n":
+            row += 1
+            if row == len(lines):
+                lines.append([])
+        elif character < " " or character == "\x7f":
+            raise ValueError(f"a control character reached the terminal: {character!r}")
+        else:
+            if column == columns:
+                column, row = 0, row + 1
+                if row == len(lines):
+                    lines.append([])
+            line = lines[row]
+            line += " " * (column + 1 - len(line))
+            line[column] = character
+            column += 1
+    return ["".join(line).rstrip() for line in lines]
+
+
+def _length(first: int) -> int:
+    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
