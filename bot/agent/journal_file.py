@@ -1,6 +1,7 @@
 """Reads journals: tolerant of a last line that a killed run left half written, strict about everything else.
 
-A journal comes from another job or another machine, so every line is validated before anybody uses it.
+A journal comes from another job or another machine, so every line is validated before anybody uses it. Who only shows
+a journal reads it leniently: what cannot be understood is left out by its number, numbers are finite.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bot.contracts.errors import UsageError
 from bot.contracts.events import Complete
-from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, Header, Record, Response
+from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, FileVersion, Header, Record, Response
 from bot.contracts.messages import Finish, Message
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ class JournalLine(NamedTuple):
 
 class JournalFile(NamedTuple):
     """A journal as read. `lines` are the run's own, `everything` those of its subagents too, in the order in which they
-    were written. `cut` is a sentence when the last line is not whole, else empty."""
+    were written. `cut` is a sentence when the last line is not whole, else empty. `unread` are the numbers of the lines
+    that a lenient reader could not understand."""
 
     header: Header
     lines: tuple[JournalLine, ...]
     cut: str = ""
     everything: tuple[JournalLine, ...] = ()
+    unread: tuple[int, ...] = ()
 
     def of(self, agent: str) -> JournalFile:
         """The lines of one subagent as if they were a journal of their own."""
@@ -61,24 +64,35 @@ class JournalFile(NamedTuple):
         )
 
 
-def read_journal(path: Path) -> JournalFile:
-    """Read a journal, also one whose run was killed. Raises `UsageError` for anything that is not one."""
+def read_journal(path: Path, *, lenient: bool = False) -> JournalFile:
+    """Read a journal, also one whose run was killed. Raises `UsageError` for anything that is not one.
+
+    `lenient` is for showing it: lines of a newer or of another program are left out, and so are fields.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(MAX_JOURNAL + 1)
     except OSError as error:
         raise UsageError(f"The journal {path} cannot be read: {error.strerror}.") from error
-    return parse_journal(data, str(path))
+    return parse_journal(data, str(path), lenient=lenient)
 
 
-def parse_journal(data: bytes, name: str) -> JournalFile:
+def parse_journal(data: bytes, name: str, *, lenient: bool = False) -> JournalFile:
     """`read_journal` for bytes that somebody else read; `name` is for messages."""
     if len(data) > MAX_JOURNAL:
         raise UsageError(f"{name} is over {MAX_JOURNAL} bytes; a journal is never that large.")
     rows = data.split(b"\n")
     whole, last = rows[:-1], rows[-1]
-    reader = _Reader(name)
-    lines = [reader.line(number, row) for number, row in enumerate(whole, start=1)]
+    reader = _Reader(name, lenient)
+    lines: list[JournalLine] = []
+    unread: list[int] = []
+    for number, row in enumerate(whole, start=1):
+        try:
+            lines.append(reader.line(number, row))
+        except UsageError:
+            if not lenient or number == 1:
+                raise
+            unread.append(number)
     cut = ""
     if last:
         try:
@@ -90,23 +104,26 @@ def parse_journal(data: bytes, name: str) -> JournalFile:
     header = lines[0].record
     assert isinstance(header, Header)
     everything = tuple(lines[1:])
-    return JournalFile(header, tuple(line for line in everything if not line.agent), cut, everything)
+    own = tuple(line for line in everything if not line.agent)
+    return JournalFile(header, own, cut, everything, tuple(unread))
 
 
 class _Reader:
     """Checks line after line. Imports pydantic when it is made, so that writing a journal does not."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, lenient: bool) -> None:
         from pydantic import TypeAdapter
 
         self._name = name
+        self._lenient = lenient
+        self._numbers = _TAMED if lenient else _AS_THEY_ARE
         self._make: Callable[[type], TypeAdapter[Any]] = TypeAdapter
         self._adapters: dict[type, TypeAdapter[Any]] = {}
 
     def line(self, number: int, row: bytes) -> JournalLine:
         where = f"{self._name}, line {number}"
         try:
-            plain = json.loads(row)
+            plain = json.loads(row, **self._numbers)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{where} is not JSON.") from error
         kind = RECORDS.get(str(plain.pop("type", ""))) if isinstance(plain, dict) else None
@@ -114,11 +131,13 @@ class _Reader:
             raise UsageError(
                 f"{where} is not a line of a journal." if number > 1 else f"{where} is no header."
             )
-        if kind is Header:
+        if kind is Header and not self._lenient:
             _refuse_newer(plain, self._name)
         at, masked, agent = plain.pop("at", 0.0), plain.pop("masked", False), plain.pop("agent", "")
         if not isinstance(at, float | int) or not isinstance(masked, bool) or not isinstance(agent, str):
             raise UsageError(f"{where} is not a line of a journal.")
+        if self._lenient:
+            plain = _known(kind, plain)
         try:
             record = self._validate(kind, self._decode(plain))
         except ValueError as error:
@@ -137,7 +156,10 @@ class _Reader:
         if isinstance(plain.get("parts"), list):
             plain["parts"] = tuple(self._part(part) for part in plain["parts"])
         if isinstance(plain.get("files"), list):
-            plain["files"] = [_with_bytes(file) for file in plain["files"]]
+            files = plain["files"]
+            if self._lenient:
+                files = [_known(FileVersion, file) if isinstance(file, dict) else file for file in files]
+            plain["files"] = [_with_bytes(file) for file in files]
         if isinstance(plain.get("images"), list):
             plain["images"] = tuple(self._part(image) for image in plain["images"])
         return plain
@@ -152,6 +174,27 @@ class _Reader:
         if isinstance(part.get("images"), list):
             part["images"] = tuple(self._part(image) for image in part["images"])
         return self._validate(kind, part)
+
+
+def _known(kind: type, plain: dict[str, Any]) -> dict[str, Any]:
+    """The fields that a record has here; those of a newer program are left out."""
+    return {name: value for name, value in plain.items() if name in getattr(kind, "_fields", ())}
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if abs(value) < _MOST else 0.0
+
+
+def _sane(text: str) -> int:
+    return int(text) if len(text) < _DIGITS else 0
+
+
+_DIGITS = 16
+_MOST = 10.0**_DIGITS
+_AS_THEY_ARE: Mapping[str, Any] = {}
+_TAMED: Mapping[str, Any] = {"parse_float": _finite, "parse_int": _sane, "parse_constant": lambda _: 0.0}
+"""Numbers that no clock, purse or model has counted become 0: a page has to add them up."""
 
 
 def _refuse_newer(plain: Mapping[str, Any], name: str) -> None:

@@ -27,7 +27,8 @@ class Version:
     """One state of a file. `sha256` is `None` where it is absent, empty where it is not known; `by` names the tool.
 
     The bytes are `content` where the journal has them, else `diff` over the version `parent` (a path and a number).
-    `link` is the target where it became a symbolic link. `at` is in seconds since the run began.
+    `link` is the target where it became a symbolic link. `at` is in seconds since the run began. `call_id` and `agent`
+    name the call that made it, and whose.
     """
 
     path: str
@@ -44,6 +45,8 @@ class Version:
     mode: int | None = None
     link: str | None = None
     oversize: bool = False
+    call_id: str = ""
+    agent: str = ""
 
     @property
     def what(self) -> str:
@@ -88,7 +91,7 @@ def versions(journal: JournalFile) -> Versions:
             # A move's source first: its last version is what the new file is made of.
             hashed = [file for file in changed_files(record.metadata) if "after_hash" in file]
             for file in sorted(hashed, key=lambda file: "moved_to" not in file):
-                history.edited(file, record.name, record.turn, line.at)
+                history.edited(file, record.name, record.turn, line.at, (record.call_id, line.agent))
         elif isinstance(record, FilesChanged):
             by = (
                 tools.get((line.agent, record.turn, record.call_id), "a command")
@@ -96,7 +99,7 @@ def versions(journal: JournalFile) -> Versions:
                 else "the run before"
             )
             for changed in record.files:
-                history.found(changed, by, record.turn, line.at)
+                history.found(changed, by, record.turn, line.at, (record.call_id, line.agent))
     return history.versions
 
 
@@ -104,7 +107,7 @@ class _History:
     def __init__(self) -> None:
         self.versions: dict[str, list[Version]] = {}
 
-    def edited(self, file: Mapping[str, Any], by: str, turn: int, at: float) -> None:
+    def edited(self, file: Mapping[str, Any], by: str, turn: int, at: float, call: tuple[str, str]) -> None:
         path = file["path"]
         mode = _number(file, "mode")
         known = self._before(path, file.get("before_hash"), mode=mode)
@@ -116,16 +119,17 @@ class _History:
             Version(
                 path, len(known), file["after_hash"], by, turn, at, str(file.get("diff", "")),
                 _number(file, "additions") or 0, _number(file, "removals") or 0, parent, mode=mode,
+                call_id=call[0], agent=call[1],
             )
         )  # fmt: skip
 
-    def found(self, file: FileVersion, by: str, turn: int, at: float) -> None:
+    def found(self, file: FileVersion, by: str, turn: int, at: float, call: tuple[str, str]) -> None:
         # A scan says nothing of a file that was not there, nor of one that it had not read before.
         known = self._before(file.path, file.before or "", file.before_content)
         known.append(
             Version(
                 file.path, len(known), file.after, by, turn, at, content=file.content, mode=file.mode,
-                link=file.link, oversize=file.oversize,
+                link=file.link, oversize=file.oversize, call_id=call[0], agent=call[1],
             )
         )  # fmt: skip
 

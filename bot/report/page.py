@@ -1,38 +1,81 @@
-"""The HTML page of a run, from its journal alone: one file, no script, nothing fetched.
+"""The HTML page of a run, from its journal alone: one file, nothing fetched.
 
-Everything in a journal may be hostile: it quotes a model, a repository and strangers. The template escapes
-without exception, invisible characters are made visible, and a content policy forbids scripts besides.
+Everything in a journal may be hostile: it quotes a model, a repository and strangers. The templates escape without
+exception, invisible characters are made visible, and a content policy lets only the page's own style and script in.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from functools import cache
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bot.agent.journal import JournalFile, read_journal
+from bot.agent.journal_file import JournalFile, read_journal
+from bot.contracts.journal import SCHEMA_VERSION
+from bot.contracts.limits import Limits
 from bot.contracts.wording import count_of, duration
+from bot.report import evidence, words
+from bot.report.colours import Colours
+from bot.report.context import points_of
+from bot.report.diffs import diff_of
 from bot.report.handed import handed_over
-from bot.report.story import shortened, tell
+from bot.report.inputs import people_see
+from bot.report.pictures import Pictures
+from bot.report.plots import plots_of
+from bot.report.story import Said, Story
+from bot.report.telling import tell
+from bot.report.visible import make_visible, safe_link
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
-_TEMPLATE = "page.html.j2"
-_KEPT_CONTROLS = frozenset("\n\t")
+_FOLDER = Path(__file__).parent / "templates"
+_PARTS = (("question", "Question"), ("plan", "Plan"), ("findings", "Findings"), ("evidence", "Evidence"),
+          ("files", "Files"), ("figures", "Figures"), ("timeline", "What happened"),
+          ("given", "What the model was given"))  # fmt: skip
+_NAMED = 10
 
 
 def render_page(journal_path: Path) -> str:
-    """The page for a journal, also one whose run was killed. Raises `UsageError` where it is not a journal."""
-    return render(read_journal(journal_path))
+    """The page for a journal, also one whose run was killed, and one of a newer program as far as it is understood.
+    Raises `UsageError` where it is not a journal."""
+    return render(read_journal(journal_path, lenient=True))
 
 
 def render(journal: JournalFile) -> str:
     """`render_page` for a journal that was read already."""
+    story, handed, colours = tell(journal), handed_over(journal), Colours()
+    points = points_of(story)
+    plots = plots_of(points, journal.header.info.context_window)
+    given = {"question": handed.question, "plan": handed.plan, "findings": handed.findings, "figures": plots}
     return _template().render(
-        header=journal.header, story=tell(journal), handed=handed_over(journal), cut=journal.cut
+        header=journal.header,
+        story=story,
+        handed=handed,
+        notices=list(_notices(journal)),
+        parts=[(anchor, name) for anchor, name in _PARTS if given.get(anchor, True)],
+        checks=evidence.checks_of(story),
+        checkers=evidence.checkers_of(story.evidence),
+        coverage=evidence.coverage_of(story.evidence),
+        servers=story.evidence.servers if story.evidence else (),
+        points=points,
+        plots=plots,
+        longest=words.longest_for(_sizes(story)),
+        diff_of=partial(diff_of, colours=colours),
+        code_lines=lambda text, path: colours.lines(path, text),
+        picture=Pictures().address,
     )
+
+
+class Asset(NamedTuple):
+    """A file of this package that stands in the page as it is, and the hash by which the page lets it in."""
+
+    text: Markup
+    hash: str
 
 
 @cache
@@ -40,68 +83,79 @@ def _template() -> jinja2.Template:
     """Compiled once: it takes a third of a second."""
     import jinja2
 
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
     environment = jinja2.Environment(
-        loader=loader,
+        loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=make_visible(),
     )
     environment.filters.update(
-        short=shortened,
-        diff_lines=diff_lines,
-        usd=usd,
+        short=words.shortened,
+        usd=words.usd,
+        tokens=words.tokens,
+        word=words.plain_word,
         seconds=duration,
         count_of=count_of,
         link=safe_link,
         thousands="{:,}".format,
+        people_see=people_see,
+        limit_words=limit_words,
+        answer=evidence.answer_word,
+        check_class=evidence.check_class,
+        ranges=evidence.missed_lines,
     )
-    return environment.get_template(_TEMPLATE)
+    environment.globals.update(style=_asset("page.css"), script=_asset("page.js"))
+    return environment.get_template("page.html.j2")
 
 
-def diff_lines(diff: str) -> list[tuple[str, str]]:
-    """Each line with its kind: `add`, `del`, `hunk`, `head` or nothing."""
-    kinds = (("+++ ", "head"), ("--- ", "head"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
-    rows = []
-    for row in shortened(diff.removesuffix("\n")).split("\n"):
-        kind = next((kind for start, kind in kinds if row.startswith(start)), "")
-        rows.append((kind, row))
-    return rows
+def _asset(name: str) -> Asset:
+    from markupsafe import Markup
+
+    text = (_FOLDER / name).read_text(encoding="utf-8")
+    assert "</" not in text, f"{name} could end its own element"
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return Asset(Markup(text), f"sha256-{digest}")  # noqa: S704 - a file of this package
 
 
-def usd(amount: float) -> str:
-    return f"${amount:.4f}" if amount < 0.1 else f"${amount:.2f}"
-
-
-def safe_link(url: str) -> str:
-    """`url` where a browser may follow it, else nothing: a journal could name `javascript:`."""
-    return url if url.startswith(("https://", "http://")) else ""
-
-
-def _visible(value: object) -> object:
-    """Control and format characters as `\\u` escapes: they could hide or turn around what a person reads.
-
-    What has markup is a macro's output, whose values went through here one by one.
-    """
-    if not isinstance(value, str) or hasattr(value, "__html__"):
-        return value
-    if value.isascii() and value.isprintable():
-        return value
-    return "".join(character if _is_plain(character) else _escape(character) for character in value)
-
-
-def _is_plain(character: str) -> bool:
-    return character in _KEPT_CONTROLS or unicodedata.category(character) not in (
-        "Cc",
-        "Cf",
-        "Cs",
-        "Zl",
-        "Zp",
+def limit_words(limits: Limits) -> Sequence[str]:
+    named = (
+        (limits.turns, "{:,} turns"),
+        (limits.tokens, "{:,} tokens"),
+        (limits.cost_usd, "{:g} USD"),
+        (limits.minutes, "{:g} minutes"),
+        (limits.commands, "{:,} commands"),
+        (limits.output, "{:,} bytes of output"),
     )
+    return [said.format(value) for value, said in named if value is not None]
 
 
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+def _notices(journal: JournalFile) -> Iterator[str]:
+    """What a reader must know of the journal itself."""
+    header = journal.header
+    if header.schema > SCHEMA_VERSION:
+        yield (
+            f"This journal was written by Slash Agent {header.version} in journal schema {header.schema}; this program "
+            f"reads up to {SCHEMA_VERSION}. What it understands is below; install a newer one for the rest."
+        )
+    if unread := journal.unread:
+        more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
+        numbers = ", ".join(map(str, unread[:_NAMED]))
+        yield f"{count_of(unread, 'line')} of the journal could not be understood and left out here: {numbers}{more}."
+    if journal.cut:
+        yield journal.cut
+
+
+def _sizes(story: Story) -> Iterator[int]:
+    """How long the texts of a story are that a page may have to shorten."""
+    for item in story.timeline:
+        if isinstance(item, Said):
+            yield len(item.text)
+            continue
+        yield from (len(text) for text in (*item.texts, *item.thoughts))
+        for call in item.calls:
+            yield from (len(field.text) for field in call.inputs)
+            yield len(call.result.content) if call.result else 0
+            for agent in call.agents:
+                yield from _sizes(agent.story)

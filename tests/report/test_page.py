@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
-from enum import Enum
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.agent.journal import Journal, read_journal
-from bot.contracts.comments import Comment
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import (
     SCHEMA_VERSION,
@@ -42,10 +40,10 @@ from bot.contracts.limits import Limits
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.contracts.tools import ToolSpec
 from bot.report.page import render_page
-from bot.report.story import tell
+from bot.report.telling import tell
 
 DIFF = """--- a/calc.py
 +++ b/calc.py
@@ -157,14 +155,14 @@ def read(page: str) -> _Reader:
 
 
 def test_the_page_tells_who_asked_for_what_and_how_it_ended(tmp_path: Path) -> None:
-    text = read(page_of(tmp_path, *RUN)).text
+    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
     for part in (
         "The mean is wrong",
         "fix the mean",
         "ada (maintainer)",
         "#12",
         "acme/calc at 4f2a",
-        "changed (end_turn)",
+        "changed (end turn)",
     ):
         assert part in text
     assert "anthropic/claude-sonnet-5-5" in text
@@ -177,11 +175,13 @@ def test_the_page_shows_every_turn_with_its_calls_and_results(tmp_path: Path) ->
         "Where is the division?",
         "I will divide.",
         "path: calc.py",
-        "new:\na\nb",
+        "new",
+        "a\nb",
         "Edited calc.py.",
         "Done.",
     ):
         assert part in text
+    text = text[text.rindex("What happened") :]
     assert text.index("Turn 1") < text.index("The check still fails.") < text.index("Turn 2")
     assert "Sent again after 2.5 s: the server is overloaded (529)" in text
     assert "end_turn (stop_sequence)" in text
@@ -194,23 +194,23 @@ def test_the_page_shows_who_allowed_and_denied_what_by_which_rule(tmp_path: Path
     assert "denied by rule no-deleting – use git instead" in text
 
 
-def test_that_no_rule_forbade_a_call_goes_without_saying(tmp_path: Path) -> None:
+def test_each_call_says_what_was_decided_of_it(tmp_path: Path) -> None:
     text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert text.count("allowed") == 1
+    assert "allowed no rule forbids it" in text
+    assert text.count("Decision") == 3
 
 
 def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
     text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert "tests python3 -m unittest failed exit 1, 0.4 s" in text
+    assert "testspython3 -m unittest failed exit 1, 0.4 s" in text
     assert "AssertionError: 6 != 2" in text
     assert "passed exit 0, 0.3 s" in text
 
 
 def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
     page = page_of(tmp_path, *RUN)
-    assert '<span class="add">+    return sum(xs) / len(xs)\n</span>' in page
-    assert '<span class="del">-    return sum(xs)\n</span>' in page
-    assert '<span class="head">+++ b/calc.py\n</span>' in page
+    assert '<div class="row add" data-new="2"><code>+    <span class="k">return' in page
+    assert '<div class="row del" data-old="2"><code>-    <span class="k">return' in page
 
 
 def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_failed_response_shows_its_reason_and_its_part(tmp_path: Path) -> None
 def test_a_very_long_result_is_shortened_and_says_by_how_much(tmp_path: Path) -> None:
     long = Result(1, "c1", "bash", "head" + "x" * 200_000 + "tail")
     page = page_of(tmp_path, RequestSent(1, 1), CallStarted(1, "c1", "bash"), long)
-    assert len(page) < 60_000
+    assert len(page) < 120_000
     assert "176,008 characters are left out" in page
     assert "head" in page
     assert "tail" in page
@@ -283,103 +283,26 @@ def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
         render_page(path)
 
 
-ATTACK = (
-    "</pre></title><script>alert(1)</script><img src=x onerror=alert(1)>\"' onclick='x' {{ 7*7 }} {% x %}"
-)
-
-
-def poisoned(value: Any) -> Any:
-    """`value` with every text in it replaced by an attack, whatever the depth."""
-    if isinstance(value, Enum) or value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return ATTACK
-    if isinstance(value, bytes):
-        return ATTACK.encode()
-    if isinstance(value, dict):
-        return {key: poisoned(item) for key, item in value.items()}
-    if is_dataclass(value):
-        return type(value)(**{item.name: poisoned(getattr(value, item.name)) for item in fields(value)})
-    if hasattr(value, "_asdict"):
-        changed = {name: poisoned(item) for name, item in value._asdict().items()}
-        return type(value)(**{**changed, **_kept(value)})
-    assert isinstance(value, tuple), value
-    return tuple(poisoned(item) for item in value)
-
-
-def _kept(value: Any) -> dict[str, Any]:
-    """What journal lines refer to each other by, and closed sets: a reader refuses other values."""
-    names = {"call_id", "phase", "kind", "origin", "stop_reason", "finish", "id"}
-    return {name: item for name, item in value._asdict().items() if name in names}
-
-
-def hostile_records() -> Iterator[Record]:
-    for record in RUN:
-        changed: Any = poisoned(record)
-        if isinstance(changed, Response):
-            calls = [part for part in record.parts if isinstance(part, ToolCall)]
-            shown = iter(calls)
-            parts = tuple(
-                ToolCall(next(shown).id, ATTACK, ATTACK) if isinstance(part, ToolCall) else part
-                for part in changed.parts
-            )
-            changed = changed._replace(parts=parts)
-        yield changed
-    yield poisoned(ResponseFailed(3, "x", 500, False, (Text("x"), Thinking("x"))))
-    yield FilesChanged(
-        1, (FileVersion(ATTACK, "a", "b", link=ATTACK), FileVersion(ATTACK, "a", None)), "c3", ATTACK
-    )
-
-
-def hostile_header() -> Header:
-    thread = Thread(1, ATTACK, ATTACK, ATTACK, "javascript:alert(1)", (Comment(1, ATTACK, ATTACK, "", ""),))
-    request = Request(
-        Verb.FIX,
-        ATTACK,
-        Actor(ATTACK, 1, Tier.OUTSIDER),
-        ATTACK,
-        ATTACK,
-        ATTACK,
-        thread,
-        Trigger(ATTACK, 1, ATTACK, ""),
-    )
-    changed: Header = poisoned(HEADER)
-    info = replace(changed.info, thinking=HEADER.info.thinking)  # a closed set: a reader refuses other values
-    return changed._replace(request=request, info=info)
-
-
-def test_script_in_every_field_stays_text(tmp_path: Path) -> None:
-    page = page_of(tmp_path, *hostile_records(), header=hostile_header())
-    reader = read(page)
-    tags = {tag for tag, _ in reader.tags}
-    assert not tags & {"script", "img", "iframe", "object", "svg", "form", "link", "base"}
-    assert reader.text.count("<script>alert(1)</script>") > 30, (
-        "the attack must have reached the page to prove anything"
-    )
-    for tag, attributes in reader.tags:
-        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
-        assert attributes.get("href", "https:").startswith("https:"), attributes
-    assert "{{ 7*7 }}" in reader.text
-
-
-def test_the_page_forbids_scripts_and_fetches_nothing(tmp_path: Path) -> None:
+def test_the_page_lets_in_only_its_own_style_and_script(tmp_path: Path) -> None:
     page = page_of(tmp_path, *RUN)
     reader = read(page)
     policy = next(attributes["content"] for tag, attributes in reader.tags if attributes.get("http-equiv"))
     assert policy is not None
     assert policy.startswith("default-src 'none'")
-    assert not [attributes for _, attributes in reader.tags if "src" in attributes]
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        [content] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert not [attributes for _, attributes in reader.tags if "src" in attributes or "style" in attributes]
     assert "@import" not in page
     assert "url(" not in page
 
 
-def test_a_link_that_is_not_http_is_not_a_link(tmp_path: Path) -> None:
-    assert "javascript:" not in page_of(tmp_path, header=hostile_header())
-
-
 def test_a_thread_links_to_github(tmp_path: Path) -> None:
     links = [attributes for tag, attributes in read(page_of(tmp_path, *RUN)).tags if tag == "a"]
-    assert [link["href"] for link in links] == ["https://github.test/acme/calc/issues/12"]
+    outside = [link["href"] for link in links if not str(link["href"]).startswith("#")]
+    assert outside == ["https://github.test/acme/calc/issues/12"]
 
 
 def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path) -> None:
@@ -389,6 +312,22 @@ def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Pat
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", page)
 
 
-def test_the_template_marks_nothing_safe() -> None:
-    template = (Path(__file__).parents[2] / "bot" / "report" / "page.html.j2").read_text()
-    assert not re.search(r"\|\s*safe|autoescape\s+false", template)
+def test_the_templates_mark_nothing_safe() -> None:
+    templates = [*(Path(__file__).parents[2] / "bot" / "report" / "templates").glob("*.j2")]
+    assert len(templates) > 8
+    for template in templates:
+        assert not re.search(r"\|\s*safe|autoescape\s+false|Markup", template.read_text()), template.name
+
+
+def test_the_script_makes_no_markup_of_text() -> None:
+    script = (Path(__file__).parents[2] / "bot" / "report" / "templates" / "page.js").read_text()
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|fetch|import", script
+    )
+
+
+def test_every_template_style_and_script_is_in_the_package() -> None:
+    root = Path(__file__).parents[2]
+    listed = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    files = {file for pattern in listed["bot.report"] for file in (root / "bot" / "report").glob(pattern)}
+    assert files == {*(root / "bot" / "report" / "templates").iterdir()}

@@ -18,7 +18,7 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.page import render_page
-from bot.report.story import tell
+from bot.report.telling import tell
 from tests.support.sessions import header
 
 CALLS = (ToolCall("c1", "patch", '{"patch": ""}'), ToolCall("c2", "bash", '{"command": "x"}'))
@@ -41,12 +41,18 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
     story = tell(read_journal(path))
     rows = [(row.path, row.tools, row.additions, row.removals) for row in story.files.values()]
     assert rows == [("a.py", ["patch", "bash"], 2, 1), ("b.py", ["patch"], 0, 1)]
-    assert story.turns[0].calls[0].diff == "".join(str(file["diff"]) for file in FILES)
-    told = [(one.number, one.by, one.what) for one in story.files["a.py"].versions]
+    shown = [(change.path, change.diff) for change in story.turns[0].calls[0].changes]
+    assert shown == [(str(file["path"]), file["diff"]) for file in FILES]
+    rows_of = [row.version for row in story.files["a.py"].versions]
+    told = [(one.number, one.by, one.what) for one in rows_of]
     assert told == [(0, "base", "as it was"), (1, "patch", "+2 -1"), (2, "bash", "changed")]
+    [base, edited, changed] = story.files["a.py"].versions
+    assert (base.step, edited.step, changed.step) == ("", "turn-1-call-1", "turn-1-call-2")
+    assert (edited.diff, changed.diff) == ("turn-1-call-1-diff-1", "")
+    assert edited.restore == "slash-agent restore journal.jsonl --path a.py --version 1"
     page = render_page(path)
-    assert "0 base: as it was · 1 patch in turn 1: +2 -1 · 2 bash in turn 1: changed" in page
-    assert "1 patch in turn 1: deleted" in page
+    for part in ("base: as it was", "patch: +2 -1", "bash: changed", "patch: deleted", f'id="{edited.diff}"'):
+        assert part in page
 
 
 def test_lines_that_begin_with_signs_are_counted(tmp_path: Path) -> None:
@@ -84,7 +90,7 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
     ]
     assert (story.cost, story.usage.input, len(story.turns)) == (0.75, 30, 1)
     page = render_page(path)
-    assert "the subagent <code>code-1</code>: 1 turn, $0.50" in page
+    assert "<b>The subagent <code>code-1</code></b> (code): 1 turn, $0.50" in page
     assert 'id="code-1-turn-1"' in page
     assert page.index('id="turn-1"') < page.index('id="code-1-turn-1"')
     assert "mend &lt;b&gt;it" in page

@@ -1,0 +1,146 @@
+"""What was run before and after, as rows for the page: from the journal's `Evidence`, and of a run without that line,
+an older or a killed one, from what its checks said on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.contracts.journal import Evidence
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.problems import Answer, Compared, Problem, Severity
+from bot.contracts.tested import Coverage, TestChanges
+from bot.report.story import Story
+
+MOST_SHOWN = 200
+"""Of a list of problems or tests."""
+
+_GOOD = {CheckState.PASSED: "good", CheckState.FAILED: "bad", CheckState.TIMED_OUT: "bad"}
+_LISTS = ("broken", "mended", "appeared", "vanished", "flaky")
+_SAID = {
+    "broken": "Passed before and fail now",
+    "mended": "Failed before and pass now",
+    "appeared": "New",
+    "vanished": "Did not run any more",
+    "flaky": "Flaky: failed and passed on the same code",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Names under a word; `more` are those that are not shown."""
+
+    kind: str
+    what: str
+    count: int
+    names: Sequence[str]
+
+    @property
+    def more(self) -> int:
+        return max(0, self.count - len(self.names))
+
+
+class Check(NamedTuple):
+    """`before` and `after` are `None` where nothing is known of them."""
+
+    name: str
+    command: str
+    before: CheckRun | None
+    after: CheckRun | None
+    detected: bool = False
+    flaky: bool = False
+    tests: TestChanges | None = None
+
+    @property
+    def listed(self) -> list[Listed]:
+        return test_lists(self.tests) if self.tests else []
+
+
+class Checker(NamedTuple):
+    compared: Compared
+
+    @property
+    def new(self) -> Sequence[Problem]:
+        return worst_first(self.compared.new)
+
+    @property
+    def fixed(self) -> Sequence[Problem]:
+        return worst_first(self.compared.fixed)
+
+    @property
+    def why_not(self) -> str:
+        """Why its figures say nothing, empty where they do."""
+        one = self.compared
+        sides = ((side, run) for side, run in (("before", one.before), ("after", one.after)))
+        said = [
+            f"{side}: {answer_word(run.answer)}" for side, run in sides if run.answer is not Answer.COMPLETE
+        ]
+        return "; ".join(said)
+
+
+def checks_of(story: Story) -> list[Check]:
+    if story.evidence is not None and story.evidence.checks:
+        return [
+            Check(one.name, one.command, one.before, one.after, one.detected, one.flaky, one.tests)
+            for one in story.evidence.checks
+        ]
+    return [
+        Check(
+            row.name,
+            row.command,
+            row.before.run if row.before else None,
+            row.after.run if row.after else None,
+            any(side.detected for side in (row.before, row.after) if side),
+        )
+        for row in story.checks.values()
+    ]
+
+
+def checkers_of(evidence: Evidence | None) -> list[Checker]:
+    return [Checker(one) for one in evidence.diagnostics] if evidence else []
+
+
+def coverage_of(evidence: Evidence | None) -> Coverage | None:
+    return evidence.coverage if evidence else None
+
+
+def test_lists(tests: TestChanges) -> list[Listed]:
+    counts: Mapping[str, int] = dict(tests.counts)
+    found = []
+    for kind in _LISTS:
+        names: tuple[str, ...] = getattr(tests, kind)
+        count = max(counts.get(kind, 0), len(names))
+        if count:
+            found.append(Listed(kind, _SAID[kind], count, names[:MOST_SHOWN]))
+    return found
+
+
+def worst_first(problems: Sequence[Problem]) -> Sequence[Problem]:
+    ranked = sorted(problems, key=lambda one: (one.severity is not Severity.ERROR, one.path, one.line))
+    return ranked[:MOST_SHOWN]
+
+
+def check_class(run: CheckRun) -> str:
+    return _GOOD.get(run.state, "open")
+
+
+def answer_word(answer: str) -> str:
+    """A tool's answer in words: of the three only `complete` says anything about the code."""
+    return {
+        "complete": "answered",
+        "timed_out": "did not answer in time",
+        "unavailable": "not available",
+    }.get(answer, answer)
+
+
+def missed_lines(missed: Sequence[int]) -> str:
+    """`3-5, 9`."""
+    ranges: list[list[int]] = []
+    for line in sorted(set(missed)):
+        if ranges and line == ranges[-1][1] + 1:
+            ranges[-1][1] = line
+        else:
+            ranges.append([line, line])
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in ranges[:MOST_SHOWN]]
+    return ", ".join(words) + (" …" if len(ranges) > MOST_SHOWN else "")

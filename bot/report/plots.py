@@ -1,0 +1,201 @@
+"""Where the lines, bars and labels of a plot lie. The template draws them as SVG; nothing here knows markup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.contracts.wording import duration
+from bot.report.context import Point
+from bot.report.words import tokens, usd
+
+WIDTH, HEIGHT = 460, 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 34
+MOST_MARKS = 240
+"""Turns shown one by one; of more, as many stand together as needed, and the largest of them is shown."""
+
+
+class Tick(NamedTuple):
+    at: float
+    label: str
+
+
+class Mark(NamedTuple):
+    """A bar, or the dot of a line, with the words shown for it. `kind` is its class."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """`said` is what it shows in one sentence. `limit` is where a line stands that is not to be crossed."""
+
+    key: str
+    title: str
+    said: str
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    bars: Sequence[Mark] = ()
+    dots: Sequence[Mark] = ()
+    line: str = ""
+    area: str = ""
+    limit: Tick | None = None
+    legend: Sequence[tuple[str, str]] = ()
+    left: float = _LEFT
+    right: float = WIDTH - _RIGHT
+    top: float = _TOP
+    bottom: float = HEIGHT - _BOTTOM
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """From figures to places in the plot."""
+
+    count: int
+    top: float
+
+    def x(self, place: float) -> float:
+        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (place + 0.5) / max(1, self.count), 1)
+
+    def y(self, value: float) -> float:
+        room = HEIGHT - _TOP - _BOTTOM
+        return round(_TOP + room * (1 - max(0.0, min(1.0, value / self.top))), 1)
+
+    @property
+    def step(self) -> float:
+        return (WIDTH - _LEFT - _RIGHT) / max(1, self.count)
+
+
+def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
+    """The plots of a run; none where no turn was answered."""
+    if not points:
+        return []
+    held = max(point.held for point in points)
+    share = sum(point.usage.cache_read for point in points) / max(1, sum(point.held for point in points))
+    seconds = sum(point.model_seconds for point in points), sum(point.tool_seconds for point in points)
+    return [
+        _line(
+            "held", "Context held", f"At most {tokens(held)} of {tokens(window)} tokens.",
+            points, lambda point: point.held, tokens, limit=window,
+        ),
+        _line(
+            "cached", "Share from cache", f"{share:.0%} of all tokens read came from the cache.",
+            points, lambda point: point.cached, lambda value: f"{value:.0f} %", top=100,
+        ),
+        _stacked(
+            "tokens", "Tokens a turn", "What was read and written in each turn.", points, tokens,
+            (
+                ("a", "from cache", lambda point: point.usage.cache_read),
+                ("b", "read anew", lambda point: point.usage.input + point.usage.cache_write),
+                ("c", "written", lambda point: point.usage.output),
+            ),
+        ),
+        _line(
+            "spent", "Cost so far", f"{usd(points[-1].spent)} at the end.",
+            points, lambda point: point.spent, usd,
+        ),
+        _stacked(
+            "seconds", "Seconds a turn",
+            f"The model took {duration(seconds[0])}, tools took {duration(seconds[1])}.", points, duration,
+            (
+                ("b", "model", lambda point: point.model_seconds),
+                ("d", "tools", lambda point: point.tool_seconds),
+            ),
+        ),
+    ]  # fmt: skip
+
+
+_Value = Callable[[Point], float]
+
+
+def _line(
+    key: str,
+    title: str,
+    said: str,
+    points: Sequence[Point],
+    value: _Value,
+    word: Callable[[float], str],
+    *,
+    top: float = 0,
+    limit: float = 0,
+) -> Plot:
+    shown = [max(group, key=value) for group in _groups(points)]
+    most = top or max(value(point) for point in shown) * 1.05
+    ticks = steps(most)
+    near = 0 < limit <= most * 2
+    frame = _Frame(len(shown), max(most, ticks[-1], limit * 1.05 if near else 0))
+    if near:
+        ticks = steps(frame.top)
+    places = [(frame.x(place), frame.y(value(point))) for place, point in enumerate(shown)]
+    line = "M" + " L".join(f"{x} {y}" for x, y in places)
+    floor = HEIGHT - _BOTTOM
+    return Plot(
+        key, title, said, _x_ticks(shown, frame), [Tick(frame.y(tick), word(tick)) for tick in ticks],
+        dots=[
+            Mark(x, y, 0, 0, "dot", f"Turn {point.turn}: {word(value(point))}")
+            for (x, y), point in zip(places, shown, strict=True)
+        ],
+        line=line,
+        area=f"{line} L{places[-1][0]} {floor} L{places[0][0]} {floor} Z",
+        limit=Tick(frame.y(limit), f"window, {word(limit)}") if near else None,
+    )  # fmt: skip
+
+
+def _stacked(
+    key: str,
+    title: str,
+    said: str,
+    points: Sequence[Point],
+    word: Callable[[float], str],
+    layers: Sequence[tuple[str, str, _Value]],
+) -> Plot:
+    shown = [
+        max(group, key=lambda point: sum(value(point) for *_, value in layers)) for group in _groups(points)
+    ]
+    most = max(sum(value(point) for *_, value in layers) for point in shown)
+    ticks = steps(most)
+    frame = _Frame(len(shown), max(most, ticks[-1]))
+    bars = []
+    wide = round(max(0.6, min(26, frame.step * 0.8)), 1)
+    for place, point in enumerate(shown):
+        below = 0.0
+        words = ", ".join(f"{name} {word(value(point))}" for _, name, value in layers)
+        for kind, _, value in layers:
+            if not value(point):
+                continue
+            top, floor = frame.y(below + value(point)), frame.y(below)
+            left = round(frame.x(place) - wide / 2, 1)
+            bars.append(Mark(left, top, wide, round(floor - top, 1), kind, f"Turn {point.turn}: {words}"))
+            below += value(point)
+    return Plot(
+        key, title, said, _x_ticks(shown, frame), [Tick(frame.y(tick), word(tick)) for tick in ticks],
+        bars=bars, legend=[(kind, name) for kind, name, _ in layers],
+    )  # fmt: skip
+
+
+def _groups(points: Sequence[Point]) -> list[Sequence[Point]]:
+    size = math.ceil(len(points) / MOST_MARKS)
+    return [points[at : at + size] for at in range(0, len(points), size)]
+
+
+def _x_ticks(shown: Sequence[Point], frame: _Frame) -> list[Tick]:
+    every = max(1, math.ceil(len(shown) / 8))
+    return [Tick(frame.x(place), str(shown[place].turn)) for place in range(0, len(shown), every)]
+
+
+def steps(most: float) -> list[float]:
+    """Round figures from 0 to `most` or a little over: three to six of them."""
+    if most <= 0:
+        return [0, 1]
+    size = 10 ** math.floor(math.log10(most))
+    step = next(part * size for part in (0.2, 0.25, 0.5, 1, 2) if most <= part * size * 5.0001)
+    return [round(step * number, 10) for number in range(math.ceil(most / step - 1e-9) + 1)]

@@ -1,0 +1,223 @@
+"""Nothing in a journal can act in its page: not one field of one kind of line, no character, no size, no cut."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.journal import (
+    SCHEMA_VERSION,
+    CallStarted,
+    Diagnosed,
+    Evidence,
+    Note,
+    RequestSent,
+    Response,
+    Result,
+    RunEnded,
+)
+from bot.contracts.messages import Text, Usage
+from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
+from bot.report.page import render_page
+from tests.support.hostile_page import ATTACK, hostile_journal
+from tests.support.report_runs import HEADER, long, sample, write
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def tags_of(page: str) -> set[tuple[str, str]]:
+    return {(tag, name) for tag, attributes in Tags(page).tags for name in ("", *attributes)}
+
+
+OLDER = (Evidence, RunEnded)
+
+
+@pytest.mark.parametrize("less", [(), OLDER], ids=["whole", "older"])
+def test_a_script_in_every_field_of_every_kind_of_line_adds_no_tag_and_no_attribute(
+    tmp_path: Path, less: tuple[type, ...]
+) -> None:
+    hostile = render_page(hostile_journal(tmp_path / "hostile.jsonl", less=less))
+    harmless = render_page(
+        hostile_journal(tmp_path / "harmless.jsonl", lambda name: f"harmless {name}", less)
+    )
+    assert tags_of(hostile) == tags_of(harmless)
+    assert hostile.count("<script>") == 1
+    for tag, attributes in Tags(hostile).tags:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+        assert str(attributes.get("href", "#")).startswith("#"), attributes
+        assert "src" not in attributes or str(attributes["src"]).startswith("data:image/"), attributes
+
+
+NOT_SHOWN = re.compile(
+    r"Header\.(request|tools|info)|parts\.(Image|ToolResult)|extra$|signature$|redacted$|digest$|sha$|images\.data$"
+    r"|files\.(before|after|before_content|content)$|(Permitted|Question)\.tool$|Result\.name$|counts|^(call_)?id$|^agent$"
+)
+
+
+def test_what_a_journal_says_is_shown_with_few_exceptions(tmp_path: Path) -> None:
+    """Also that the attack above reaches the page at all: a field that is left out proves nothing."""
+    names: set[str] = set()
+
+    def named(name: str) -> str:
+        names.add(name.replace("_", " "))
+        return f"<b>[{name}]"
+
+    told = "".join(
+        Tags(render_page(hostile_journal(tmp_path / f"{len(less)}.jsonl", named, less))).text
+        for less in ((), OLDER)
+    ).replace("_", " ")
+    left_out = {name for name in names if f"<b>[{name}]" not in told}
+    assert not [name for name in left_out if not NOT_SHOWN.search(name.replace(" ", "_"))]
+    assert len(names) - len(left_out) > 100
+
+
+def test_the_attack_is_read_as_text(tmp_path: Path) -> None:
+    assert Tags(render_page(hostile_journal(tmp_path / "journal.jsonl"))).text.count(ATTACK) > 100
+
+
+def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path) -> None:
+    said = "safe\u202eevil\u2066\u200b\x1b[31m\x00 ok ✓ é"
+    path = write(tmp_path / "journal.jsonl", (Note(said), RequestSent(1, 1), Result(1, said, said, said)))
+    page = render_page(path)
+    assert page.count("safe\\u202eevil\\u2066\\u200b\\u001b[31m\\u0000 ok ✓ é") >= 3
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", page)
+
+
+def test_half_a_surrogate_pair_is_shown_as_what_it_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "journal.jsonl", (Note("here"),))
+    path.write_text(path.read_text().replace('"here"', '"a\\ud800b"'))
+    page = render_page(path)
+    assert "a\\ud800b" in page
+    page.encode("utf-8")
+
+
+def test_an_output_of_ten_megabytes_is_capped(tmp_path: Path) -> None:
+    outputs = [Result(1, f"c{number}", "bash", "x" * 5_000_000) for number in range(2)]
+    page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), *outputs)))
+    assert len(page) < 200_000
+    assert "4,976,000 characters are left out here; the rest is in the journal" in page
+
+
+def test_many_outputs_are_each_shown_shorter(tmp_path: Path) -> None:
+    outputs = [Result(1, f"c{number}", "bash", "x" * 12_000) for number in range(1_300)]
+    page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), *outputs)))
+    assert page.count("6,000 characters are left out here") == 1_300
+
+
+def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_path: Path) -> None:
+    errors = {9_999: Severity.ERROR}
+    many = tuple(
+        Problem("ruff", f"f{number}.py", 1, 1, errors.get(number, Severity.WARNING), "F401", "unused")
+        for number in range(10_000)
+    )  # fmt: skip
+    run = ToolRun(Answer.COMPLETE, 10_000, 0.1)
+    told = Evidence(diagnostics=(Compared("ruff", "1", "ruff check", run, run, many, (), 10_000),))
+    while_editing = Diagnosed(1, "c1", (("ruff", "complete"),), many, 10_000)
+    page = render_page(write(tmp_path / "journal.jsonl", (CallStarted(1, "c1", "edit"), while_editing, told)))
+    assert len(page) < 400_000
+    assert "10,000 new problems" in page
+    assert "9,800 more" in page
+    assert "9,950 more" in page
+    assert page.index("f9999.py") < page.index("f10.py", page.index("Problems that checkers find"))
+
+
+def test_numbers_that_nobody_can_have_counted_do_no_harm(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "journal.jsonl",
+        (RequestSent(1, 1), Response(1, (Text("x"),), "end_turn", "", Usage(7_777), 8.8)),
+    )
+    text = path.read_text()
+    for number in ("1e999", "NaN", "-Infinity", "9" * 400, "-5"):
+        path.write_text(text.replace('"input":7777', f'"input":{number}').replace("8.8", number))
+        assert "Turn 1" in render_page(path)
+
+
+def test_a_newer_journal_is_shown_as_far_as_it_is_understood(tmp_path: Path) -> None:
+    path = sample(tmp_path / "journal.jsonl")
+    lines = path.read_text().splitlines()
+    head = {**json.loads(lines[0]), "schema": SCHEMA_VERSION + 1, "version": "9.0.0", "mood": "good"}
+    lines[0] = json.dumps(head)
+    lines[1] = json.dumps({**json.loads(lines[1]), "smell": {"of": "roses"}})
+    lines.insert(2, json.dumps({"type": "dream", "at": 0.1, "about": "sheep"}))
+    path.write_text("\n".join(lines) + "\n")
+    text = Tags(render_page(path)).text
+    assert f"written by Slash Agent 9.0.0 in journal schema {SCHEMA_VERSION + 1}" in text
+    assert "1 line of the journal could not be understood and left out here: 3." in text
+    assert "Fix issue 12" in text
+    assert "Only the seconds are rounded." in text
+
+
+def test_a_journal_may_be_cut_anywhere(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "whole.jsonl").read_bytes()
+    head = whole.index(b"\n") + 1
+    path = tmp_path / "cut.jsonl"
+    for end in range(head, len(whole), (len(whole) - head) // 8):
+        path.write_bytes(whole[:end])
+        page = render_page(path)
+        last = whole[:end].rpartition(b"\n")[2]
+        assert ("is cut off" in page) == (bool(last) and not is_json(last))
+    path.write_bytes(whole[: head + 300] + b"\n" + whole[head + 2_000 :])
+    assert "could not be understood" in render_page(path)
+
+
+def is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path) -> None:
+    path = sample(tmp_path / "journal.jsonl")
+    older = [line for line in path.read_text().splitlines() if '"type":"evidence"' not in line]
+    path.write_text("\n".join(older) + "\n")
+    text = " ".join(Tags(render_page(path)).text.split())
+    assert "failed exit 1, 1.4 s" in text
+    assert "passed exit 0, 1.2 s" in text
+    assert "Coverage" not in text
+
+
+def test_ten_times_the_turns_take_no_hundred_times_the_work(tmp_path: Path) -> None:
+    """Counted, not timed: how often Python calls a function."""
+
+    def calls(turns: int) -> int:
+        journal = long(tmp_path / f"{turns}.jsonl", turns)
+        count = 0
+
+        def called(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(called)
+        try:
+            render_page(journal)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    calls(10)
+    assert calls(150) < 15 * calls(15)
+
+
+def test_the_header_alone_is_a_page(tmp_path: Path) -> None:
+    text = Tags(render_page(write(tmp_path / "journal.jsonl", (), HEADER))).text
+    assert "The run did not end" in text

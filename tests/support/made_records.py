@@ -1,0 +1,91 @@
+"""One of each kind of line that a journal can have, made from the types alone: a field that is added is in them."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from bot.contracts.journal import PARTS, RECORDS, Header, Record
+
+REFERENCES = frozenset({"call_id", "id", "agent"})
+"""By these lines refer to each other: they have to be the same everywhere."""
+
+Text = Callable[[str], str]
+"""Makes a text for the field that is named."""
+
+
+def records(text: Text) -> Iterator[Record]:
+    """Every kind but the header, with each value of its closed sets, as what succeeded and as what failed; every
+    text in them is made by `text`."""
+    for kind in RECORDS.values():
+        if kind is Header:
+            continue
+        hints = get_type_hints(kind)
+        closed = {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+        values = _instance(kind, text, kind.__name__)._asdict()
+        yield kind(**values)
+        without = {name: False for name, hint in hints.items() if hint is bool}
+        if "failure" in values:
+            without["failure"] = ""
+        if without:
+            yield kind(**{**values, **without})
+        for name, choices in closed.items():
+            for choice in choices[1:]:
+                yield kind(**{**values, name: choice})
+
+
+def header(text: Text) -> Header:
+    made: Header = _instance(Header, text, "Header")
+    return made
+
+
+def _instance(kind: Any, text: Text, name: str) -> Any:
+    hints = get_type_hints(kind)
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(hints)
+    return kind(**{field: _made(hints[field], text, f"{name}.{field}") for field in names})
+
+
+def _made(hint: Any, text: Text, name: str) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is str:
+        return text(name.rpartition(".")[2] if name.rpartition(".")[2] in REFERENCES else name)
+    if hint is bytes:
+        return text(name).encode()
+    if hint in (int, float, bool):
+        return hint(1)
+    if hint is Any:
+        return text(name)
+    if origin is Literal:
+        return arguments[0]
+    if origin in (Union, types.UnionType):
+        if set(arguments) == set(PARTS.values()):
+            raise AssertionError("parts come in tuples")
+        return _made(next(one for one in arguments if one is not type(None)), text, name)
+    if origin is tuple:
+        return _tuple(arguments, text, name)
+    if origin in (dict, Mapping) or hint is Mapping:
+        return _metadata(text, name)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return next(iter(hint))
+    return _instance(hint, text, name)
+
+
+def _tuple(arguments: tuple[Any, ...], text: Text, name: str) -> tuple[Any, ...]:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        if set(get_args(arguments[0])) == set(PARTS.values()):
+            return tuple(_instance(part, text, f"{name}.{part.__name__}") for part in PARTS.values())
+        return (_made(arguments[0], text, name),)
+    return tuple(_made(one, text, f"{name}.{place}") for place, one in enumerate(arguments))
+
+
+def _metadata(text: Text, name: str) -> dict[str, Any]:
+    diff = f"--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n-{text(f'{name}.diff')}\n+{text(f'{name}.diff')}\n"
+    return {
+        text(f"{name}.key"): text(f"{name}.value"),
+        "path": text(f"{name}.path"),
+        "diff": diff,
+        "after_hash": "b" * 64,
+    }

@@ -1,0 +1,368 @@
+"""Journals for the page of a run: one that has everything a page shows, and ones of any length."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.agent.journal import Journal
+from bot.contracts import journal as lines
+from bot.contracts.journal import Record
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Image, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import ModelInfo
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
+from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
+from bot.contracts.tools import ToolSpec
+
+INFO = ModelInfo("claude-sonnet-5-5", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
+REQUEST = Request(
+    Verb.FIX, "this issue", Actor("mira-okafor", 7, Tier.MAINTAINER), "octo/tidytime", "main",
+    "https://github.com/octo/tidytime.git",
+    Thread(12, "59.7 seconds are shown as 60s, not as 1m", "They should carry.", "theo-lindqvist",
+           "https://github.com/octo/tidytime/issues/12"),
+)  # fmt: skip
+HEADER = lines.Header(
+    lines.SCHEMA_VERSION, "0.1.0", "2026-11-21T12:00:00Z", "anthropic/claude-sonnet-5-5", INFO, "4f2a91c0" * 5,
+    REQUEST, "You are Slash Agent. You mend what was asked for, in the smallest change that does it.",
+    (ToolSpec("edit", "Replace a text in a file that was shown.", {"type": "object"}, True),
+     ToolSpec("bash", "Run a command in the sandbox.", {"type": "object"})),
+    Limits(turns=80, cost_usd=5.0, minutes=30), "bubblewrap 0.8.0",
+)  # fmt: skip
+
+OLD = '''"""Durations in words."""
+
+from tidytime.units import UNITS
+
+
+def format_duration(seconds: float, parts: int = 2) -> str:
+    """`1m 30s` for 90."""
+    remaining = abs(seconds)
+    words = []
+    for unit in UNITS:
+        if unit.seconds == 1:
+            count = round(remaining)
+        else:
+            count, remaining = divmod(remaining, unit.seconds)
+        if count:
+            words.append(f"{int(count)}{unit.letter}")
+    return " ".join(words[:parts]) or "0s"
+'''
+MIDDLE = OLD.replace("remaining = abs(seconds)", "remaining = rounded(abs(seconds))")
+NEW = MIDDLE.replace("rounded(", "round(").replace(
+    """        if unit.seconds == 1:
+            count = round(remaining)
+        else:
+            count, remaining = divmod(remaining, unit.seconds)
+""",
+    "        count, remaining = divmod(remaining, unit.seconds)\n",
+)
+OLD_TESTS = "class Carries(TestCase):\n    pass\n"
+NEW_TESTS = """import math
+
+
+class Carries(TestCase):
+    def test_one_part(self):
+        self.assertEqual(format_duration(3599.6, parts=1), "1h")
+"""
+PATH = "tidytime/format.py"
+TESTS = "tests/test_format.py"
+UNDEFINED = Problem(
+    "ty", PATH, 8, 17, Severity.ERROR, "unresolved-reference", "Name `rounded` used when not defined",
+    snippet="    remaining = rounded(abs(seconds))",
+)  # fmt: skip
+ASKED = "Who else rounds durations?"
+UNUSED = Problem(
+    "ruff", TESTS, 3, 8, Severity.WARNING, "F401", "`math` imported but unused", snippet="import math"
+)
+
+
+def write(path: Path, records: Iterator[Record] | tuple[Record, ...], header: lines.Header = HEADER) -> Path:
+    """A journal of these records, half a second apart. What comes as a pair is a subagent's line."""
+    now = iter(range(1_000_000))
+    with Journal(path, lambda text: text, clock=lambda: next(now) * 0.5) as journal:
+        journal.write(header)
+        for record in records:
+            journal.write(record)
+    return path
+
+
+def sample(path: Path) -> Path:
+    """A run with everything: edits, a denied call, an error, a subagent, a picture, a summary, evidence."""
+    now = iter(range(1_000_000))
+    with Journal(path, lambda text: text, clock=lambda: next(now) * 0.7) as journal:
+        journal.write(HEADER)
+        for record in _sample():
+            if isinstance(record, tuple) and type(record) is tuple:
+                journal.of(record[0]).write(record[1])
+            else:
+                journal.write(record)  # type: ignore[arg-type]
+    return path
+
+
+def _sample() -> Iterator[Record | tuple[str, Record]]:
+    yield lines.UserText(
+        0, "Fix issue 12: 59.7 seconds are shown as 60s, not as 1m.\nThe picture shows it.",
+        images=(Image("image/png", png(), "screenshot.png"),),
+    )  # fmt: skip
+    yield lines.Checked(
+        "tests", "python3 -m unittest", "before", CheckRun(CheckState.FAILED, 1, 1.4, "FAILED (failures=1)")
+    )
+    yield from _turn(
+        1, "I'll reproduce the problem first and read the code it comes from.",
+        ToolCall("c1", "bash", json.dumps({"command": "python3 -m unittest 2>&1 | tail -n 5"})),
+        ToolCall("c2", "view", json.dumps({"path": PATH})),
+        thinking="The seconds are rounded after the larger units were split off, perhaps.",
+    )  # fmt: skip
+    yield from _call(
+        1,
+        "c1",
+        "bash",
+        "FAIL: test_carries\nAssertionError: '60s' != '1m'\n\nFAILED (failures=1)",
+        exit_code=1,
+        duration=1.31,
+    )
+    yield from _call(
+        1,
+        "c2",
+        "view",
+        "\n".join(f"{n:5} {row}" for n, row in enumerate(OLD.splitlines(), 1)),
+        path=PATH,
+        total=17,
+    )
+    yield from _turn(
+        2, "Only the seconds are rounded. Rounding the whole number first mends that and keeps 12.6 at `13s`.",
+        ToolCall("c3", "edit", json.dumps({"path": PATH, "old": "abs(seconds)", "new": "rounded(abs(seconds))"})),
+        ToolCall("c4", "bash", json.dumps({"command": "git push origin main"})),
+    )  # fmt: skip
+    yield from _call(
+        2,
+        "c3",
+        "edit",
+        f"Edited {PATH}.\n\nNew problem: line 8: Name `rounded` used when not defined",
+        rule="source-files",
+        **_edit(PATH, OLD, MIDDLE),
+    )
+    yield lines.Diagnosed(2, "c3", (("ty", "complete"), ("ruff", "complete")), (UNDEFINED,), 1, 0, 3, 0.14)
+    yield lines.CallStarted(2, "c4", "bash")
+    yield lines.Permitted(
+        "bash", False, "no-pushing", "what leaves goes through the gate; end the run instead", "c4"
+    )
+    yield lines.Result(
+        2,
+        "c4",
+        "bash",
+        "Denied by rule no-pushing: what leaves goes through the gate; end the run instead.",
+        True,
+        False,
+        True,
+    )
+    yield lines.Retried(3, 1, 2.0, "the server is overloaded (529)")
+    yield from _turn(
+        3, "`round` is what I meant.",
+        ToolCall("c5", "edit", json.dumps({"path": PATH, "old": MIDDLE[200:420], "new": NEW[200:400]})),
+        ToolCall("c6", "task", json.dumps({"description": "Look for other callers", "prompt": ASKED})),
+        ToolCall("c7", "edit", json.dumps({"path": "docs/format.md", "old": "60s", "new": "1m"})),
+    )  # fmt: skip
+    yield from _call(3, "c5", "edit", f"Edited {PATH}.", rule="source-files", **_edit(PATH, MIDDLE, NEW))
+    yield lines.Diagnosed(3, "c5", (("ty", "complete"), ("ruff", "timed_out")), (), 0, 1, 3, 0.31)
+    yield lines.CallStarted(3, "c6", "task")
+    yield from (("explore-1", one) for one in _agent())
+    yield lines.Result(
+        3,
+        "c6",
+        "task",
+        "Nobody else does: only format.py rounds.\n\n(2 turns)",
+        duration=4.1,
+        metadata={"agent": "explore-1"},
+    )
+    yield lines.CallStarted(3, "c7", "edit")
+    yield lines.Permitted("edit", True, "", "", "c7")
+    yield lines.Result(
+        3, "c7", "edit", "docs/format.md was not changed: there is no such text in it.", True, duration=0.01
+    )
+    yield lines.Compacted(
+        4,
+        "The rounding in format.py is mended; a test for `parts=1` is still to be written.",
+        2,
+        61_400,
+        9_800,
+        Usage(400, 60_000, 0, 700),
+        0.031,
+        "transcript-1.md",
+    )
+    yield lines.UserText(4, "The check `tests` still fails: see its output.", "host")
+    yield from _turn(
+        4, "The issue also names `parts=1`, which no test covers yet.",
+        ToolCall("c8", "write", json.dumps({"path": TESTS, "content": NEW_TESTS})),
+        ToolCall("c9", "bash", json.dumps({"command": "python3 -m unittest 2>&1 | tail -n 4\ngit diff --stat"})),
+    )  # fmt: skip
+    yield from _call(
+        4, "c8", "write", f"Wrote {TESTS}.", rule="source-files", **_edit(TESTS, OLD_TESTS, NEW_TESTS)
+    )
+    yield lines.Diagnosed(4, "c8", (("ty", "complete"), ("ruff", "complete")), (UNUSED,), 1, 0, 3, 0.12)
+    yield from _call(4, "c9", "bash", "OK\n tidytime/format.py | 7 ++-----\n", exit_code=0, duration=1.22)
+    text = b"rounded: 59.7 -> 1m\n"
+    yield lines.FilesChanged(
+        4, (lines.FileVersion("notes.txt", None, hashlib.sha256(text).hexdigest(), content=text),), "c9"
+    )
+    yield from _turn(5, "Durations are rounded before they are split into units; all tests pass.")
+    yield lines.Checked("tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 1.2, "OK"))
+    yield lines.Note("The history of the repository was not fetched.")
+    yield lines.SessionEnded("end_turn", "", 5)
+    yield evidence()
+    yield lines.RunEnded(
+        "changed", "end_turn", "Durations are rounded before they are split into units.", "ab" * 32
+    )
+
+
+def evidence() -> lines.Evidence:
+    tests = TestChanges(
+        TestCounts(22, 1, 0), TestCounts(24, 0, 1), (), ("tests.test_format.Carries.test_carries",),
+        ("tests.test_format.Carries.test_one_part", "tests.test_format.Carries.test_hours"), (),
+        ("tests.test_clock.Ticks.test_now",), (("mended", 1), ("appeared", 2), ("flaky", 1)), "JUnit XML",
+    )  # fmt: skip
+    failed = CheckRun(CheckState.FAILED, 1, 1.4, "FAILED (failures=1)")
+    passed = CheckRun(CheckState.PASSED, 0, 1.2, "OK")
+    missing = CheckRun(CheckState.NOT_RUNNABLE, note="npm is not here.")
+    stopped = ToolRun(Answer.TIMED_OUT, 0, 30.0, "It was stopped after 30 s.")
+    before, after = ToolRun(Answer.COMPLETE, 3, 0.05), ToolRun(Answer.COMPLETE, 4, 0.05)
+    return lines.Evidence(
+        (
+            CheckResult("tests", "python3 -m unittest", failed, passed, flaky=True, tests=tests),
+            CheckResult("lint", "npm run lint", missing, missing, detected=True),
+        ),
+        (
+            Compared("ruff", "0.17.2", "ruff check", before, after, (UNUSED,), (), 1, 0, 3),
+            Compared("ty", "0.0.105", "ty check", ToolRun(Answer.COMPLETE, 2, 0.6), stopped),
+        ),
+        (
+            ServerUse("ty", "0.0.105", 0.31, 3, 0.57, 131_000_000),
+            ServerUse("typescript", "", note="No TypeScript in the project."),
+        ),
+        Coverage("coverage.xml", (CoveredFile(PATH, 4, 4), CoveredFile(TESTS, 5, 4, (6,)))),
+    )
+
+
+def _agent() -> Iterator[Record]:
+    yield lines.AgentStarted(3, "c6", "explore-1", "explore", "You look and do not touch.", ASKED)
+    yield lines.UserText(0, ASKED, "task")
+    yield from _turn(1, "I'll look for it.", ToolCall("s1", "grep", json.dumps({"pattern": r"round\("})))
+    yield from _call(1, "s1", "grep", "tidytime/format.py:11: count = round(remaining)", matches=1)
+    yield from _turn(2, "Nobody else does: only format.py rounds.")
+    yield lines.SessionEnded("end_turn", "", 2)
+
+
+def _turn(number: int, text: str, *calls: ToolCall, thinking: str = "") -> Iterator[Record]:
+    yield lines.RequestSent(number, number * 2)
+    parts: list[Text | Thinking | ToolCall] = [Thinking(thinking)] if thinking else []
+    held = (4_100, 9_800, 24_500, 11_200, 14_900)[(number - 1) % 5]
+    cached = 0 if number == 1 else round(held * 0.86)
+    usage = Usage(round((held - cached) * 0.2), cached, round((held - cached) * 0.8), 220 + 60 * number)
+    yield lines.Response(
+        number, (*parts, Text(text), *calls), "tool_use" if calls else "end_turn", "", usage, INFO.cost(usage)
+    )
+
+
+def _call(
+    turn: int,
+    call_id: str,
+    name: str,
+    content: str,
+    *,
+    rule: str = "",
+    duration: float = 0.02,
+    **metadata: Any,
+) -> Iterator[Record]:
+    yield lines.CallStarted(turn, call_id, name)
+    yield lines.Permitted(name, True, rule, "", call_id, str(metadata.get("path", "")) if rule else "")
+    yield lines.Result(turn, call_id, name, content, duration=duration, metadata=metadata)
+
+
+def _edit(path: str, old: str, new: str) -> Mapping[str, Any]:
+    rows = list(
+        difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
+    )
+    return {
+        "path": path, "diff": "\n".join(rows) + "\n",
+        "additions": sum(row[0] == "+" for row in rows[2:]), "removals": sum(row[0] == "-" for row in rows[2:]),
+        "before_hash": hashlib.sha256(old.encode()).hexdigest(), "after_hash": hashlib.sha256(new.encode()).hexdigest(),
+    }  # fmt: skip
+
+
+def png(width: int = 320, height: int = 90) -> bytes:
+    """A picture: stripes."""
+    rows = b"".join(
+        b"\0" + b"".join(b"\x26\x54\x7c" if (x + y) // 30 % 2 else b"\xef\xe9\xdb" for x in range(width))
+        for y in range(height)
+    )  # fmt: skip
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+def long(path: Path, turns: int) -> Path:
+    """A run of so many turns as they come: three commands and views for an edit, some of each wrong."""
+    return write(path, _long(turns))
+
+
+def _long(turns: int) -> Iterator[Record]:
+    yield lines.UserText(0, "Make it so.")
+    text = "".join(
+        f"def part_{number}(value: int) -> int:\n    return value + {number}\n\n\n" for number in range(400)
+    )
+    for number in range(1, turns + 1):
+        call = f"call_{number}"
+        kind = number % 4
+        path = f"source/part_{number % 25}.py"
+        if kind:
+            arguments = (
+                {"command": f"python3 -m unittest tests.test_{number}"}
+                if kind == 1
+                else {"path": path, "offset": number}
+            )
+            yield from _long_turn(
+                number, ToolCall(call, "bash" if kind == 1 else "view", json.dumps(arguments))
+            )
+            shown = text[number % 300 * 20 : number % 300 * 20 + 3_500]
+            failed = number % 40 == 1
+            yield lines.CallStarted(number, call, "bash")
+            yield lines.Permitted("bash", True, "", "", call)
+            yield lines.Result(
+                number, call, "bash", shown, failed, duration=0.3, metadata={"exit_code": int(failed)}
+            )
+            continue
+        new = text.replace(f"value + {number % 300}\n", f"value + {number}  # changed\n").replace(
+            "part_7(", f"part_7_{number}("
+        )
+        edit = _edit(path, text[:30_000], new[:30_000])
+        yield from _long_turn(
+            number, ToolCall(call, "edit", json.dumps({"path": path, "old": "value", "new": "value"}))
+        )
+        yield from _call(number, call, "edit", f"Edited {path}.", **edit)
+    yield lines.SessionEnded("end_turn", "", turns)
+    yield lines.RunEnded("changed", "end_turn", "All of it is done.")
+
+
+def _long_turn(number: int, call: ToolCall) -> Iterator[Record]:
+    held = 8_000 + number * 300 % 150_000
+    yield lines.RequestSent(number, number * 2)
+    usage = Usage(400, held, 600, 250)
+    said = f"Step {number}: I look at the next part, and change what is needed there. " * 3
+    yield lines.Response(number, (Text(said), call), "tool_use", "", usage, INFO.cost(usage))
