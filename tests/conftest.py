@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,6 +34,14 @@ if os.path.realpath(shutil.which("python3") or "") != os.path.realpath(_PYTHON):
     # The `python3` of the tests is the one that runs them, and no version manager's script before it: such a script
     # takes half a second, for each check of each run.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(_PYTHON), os.environ["PATH"]])
+
+
+@pytest.fixture
+def one_day() -> None:
+    """For what counts since midnight UTC: the test is not begun where midnight may come in the middle of it."""
+    left = 86_400 - time.time() % 86_400
+    if left < 90:
+        time.sleep(left + 1)
 
 
 def _bubblewrap_works() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -102,10 +103,12 @@ def parent_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _make_writable(function: object, path: str, _info: object) -> None:
-    """A command may have made a folder read-only; the run's own user may still remove it."""
-    os.chmod(os.path.dirname(path), 0o700)
-    if os.path.isdir(path) and not os.path.islink(path):
-        os.chmod(path, 0o700)
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        os.unlink(path)
+    """A command may have made a folder read-only; the run's own user may still remove it. What went by itself in the
+    meantime is gone."""
+    with contextlib.suppress(FileNotFoundError):
+        os.chmod(os.path.dirname(path), 0o700)
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.chmod(path, 0o700)
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)

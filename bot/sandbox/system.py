@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
@@ -45,10 +46,15 @@ def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
             wanted = stat.S_IROTH | (stat.S_IXOTH if is_folder else 0)
-            if entry.stat(follow_symlinks=False).st_mode & wanted != wanted:
+            try:
+                mode = entry.stat(follow_symlinks=False).st_mode
+            except FileNotFoundError:
+                continue  # a package manager is at work, and what is gone need not be hidden
+            if mode & wanted != wanted:
                 yield entry.path
             elif is_folder:
-                yield from _not_for_others(entry.path, passed_over)
+                with contextlib.suppress(FileNotFoundError):
+                    yield from _not_for_others(entry.path, passed_over)
 
 
 def _runner_folders() -> Iterator[str]:

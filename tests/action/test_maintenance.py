@@ -29,7 +29,7 @@ def pulls(stage: Stage, repository: str) -> list[Any]:
         f"{stage.forge.api_url}/repos/{repository}/pulls",
         headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return list(json.load(answer))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -311,7 +312,19 @@ def test_the_workflow_leaves_no_process(stage: Stage, cold_runner: Make) -> None
 
 
 def _kill_supervisor(folder: Path) -> None:
-    """Kill the one `python -m bot run` whose program lies below `folder`, as the kernel out of memory would."""
+    """Kill the one `python -m bot run` whose program lies below `folder`, as the kernel out of memory would, and what
+    it has just forked and is nothing else yet."""
+    found = _supervisors(folder)
+    assert found
+    while found:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+        found = _supervisors(folder)
+
+
+def _supervisors(folder: Path) -> list[int]:
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -321,6 +334,4 @@ def _kill_supervisor(folder: Path) -> None:
                 continue
             if words[0].startswith(str(folder).encode()) and words[-3:-1] == [b"bot", b"run"]:
                 found.append(int(entry))
-    [supervisor] = found
-    os.kill(supervisor, signal.SIGKILL)
-    time.sleep(0.2)
+    return found

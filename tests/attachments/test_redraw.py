@@ -22,7 +22,9 @@ from bot.sandbox.choose import bubblewrap, landlock
 from bot.sandbox.landlock import Landlock
 from bot.sandbox.off import Off
 from tests.attachments.pictures import chunk, encoded, noise, opened, plain, png
+from tests.support.holding import held, no_more_than
 from tests.support.listeners import Listener
+from tests.support.workshops import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -193,11 +195,11 @@ def there(wall: Callable[[], Bubblewrap | Landlock]) -> Bubblewrap | Landlock:
 
 def test_behind_landlock_it_is_the_same(tmp_path: Path) -> None:
     redrawn = Redrawer(there(landlock), tmp_path / "empty")
-    before = len(os.listdir("/proc/self/fd"))
+    before = held()
     assert redrawn(plain(9, 7, "WEBP"))[2:4] == (9, 7)
     with pytest.raises(NotDrawn, match="broken"):
         redrawn(plain()[:40])
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert eventually(lambda: no_more_than(before))
 
 
 @pytest.mark.parametrize(
@@ -227,13 +229,13 @@ def test_what_a_decoder_that_was_taken_over_says_is_held_against_what_it_may_say
 
 def test_no_descriptor_and_no_process_stays_behind(redrawn: Redrawer) -> None:
     redrawn(plain())
-    before = len(os.listdir("/proc/self/fd"))
+    before = held()
     for data in (plain(), b"\x89PNG\r\n\x1a\n"):
         try:
             redrawn(data)
         except NotDrawn:
             continue
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert eventually(lambda: no_more_than(before))
 
 
 def test_without_a_wall_nothing_is_decoded(tmp_path: Path) -> None:

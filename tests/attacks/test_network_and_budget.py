@@ -27,7 +27,7 @@ HOSTILE = r"""
 import socket, ssl, sys
 PORT, EVIL = sys.argv[1:]
 def say(request):
-    proxy = socket.create_connection(("127.0.0.1", 3128), timeout=20)
+    proxy = socket.create_connection(("127.0.0.1", 3128), timeout=120)
     proxy.sendall(request)
     return proxy, proxy.recv(65536).split(b"\r\n")[0].decode()
 def tunnel(name):
@@ -96,7 +96,7 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     assert "cut off: it sent more than a package manager has to send" in whys
 
 
-def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage) -> None:
+def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None) -> None:
     """Breaks: bot/run/quota.py "if used < limit:"."""
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})

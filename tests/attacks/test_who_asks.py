@@ -145,7 +145,7 @@ def test_words_that_came_after_the_command_do_not_reach_the_model(stage: Stage) 
         headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
         method="PATCH",
     )
-    urllib.request.urlopen(edited, timeout=20).close()
+    urllib.request.urlopen(edited, timeout=120).close()
     with ModelServer([Say("No change.")]) as server:
         assert stage.run(model=server, event=event).code == 0
         assert b"INJECTED" not in b"".join(request.body for request in server.requests)

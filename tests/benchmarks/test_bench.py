@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from benchmarks.pairs import measure_pairs
 from benchmarks.session import ROOT, SessionFailedError, hold, ours
 from benchmarks.subject import FILES, large_checkout, small_repository
 from benchmarks.table import Row, render
+from tests.support.workshops import eventually
 
 TINY = Scale(
     runs=1,
@@ -136,10 +138,16 @@ def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
 
 
 def test_peak_memory_sees_what_a_program_held_for_a_moment() -> None:
-    code = "import time; held = b'x' * (64 << 20); time.sleep(0.3); del held; time.sleep(0.1)"
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
-        peak = Peak()
+    """It holds it until that was seen, or a minute was not enough."""
+    code = "import sys; held = b'x' * (64 << 20); sys.stdin.read(); del held"
+    peak = Peak()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        release = process.stdin.close
+        seen = threading.Thread(target=lambda: (eventually(lambda: peak.mib > 64), release()))
+        seen.start()
         peak.watch(process.pid)
+        seen.join()
     assert 64 < peak.mib < 120
 
 

@@ -57,10 +57,10 @@ def emulate(tmp_path: Path) -> Iterator[str]:
 
 
 def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while True:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection(("127.0.0.1", port), timeout=30).close()
         except ConnectionRefusedError:
             assert time.monotonic() < deadline, "emulate did not start"
             time.sleep(0.05)

@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.messages import Usage
+from bot.providers import endpoint
 from bot.providers.connect import connect, default_model
 from bot.providers.endpoint import Line, open_client, read_endpoint
 from bot.providers.models import DEFAULTS, cost, model_info
@@ -221,7 +222,8 @@ def test_canceling_ends_a_stalled_stream_under_tls_at_once(certificate: Path) ->
     assert end.canceled
 
 
-def test_canceling_ends_a_tls_handshake_that_gets_no_answer() -> None:
+def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "_CONNECT", 600.0)
     cancel = CancelToken()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
@@ -232,7 +234,7 @@ def test_canceling_ends_a_tls_handshake_that_gets_no_answer() -> None:
         end = failed(list(provider.stream(ask(), cancel)))
         timer.join()
         provider.close()
-    assert time.monotonic() - started < 8  # a handshake may take ten seconds
+    assert time.monotonic() - started < 60
     assert end.canceled
 
 

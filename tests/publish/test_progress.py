@@ -46,6 +46,8 @@ def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> No
 
 def test_states_in_between_are_skipped(world: World) -> None:
     progress = Progress(world.github, place_in(world), interval=60)
+    progress.update(ProgressState("begins"))
+    wait_for(lambda: len(ours(world)) == 1)
     for turn in range(20):
         progress.update(ProgressState(f"turn {turn}"))
         time.sleep(0.01)

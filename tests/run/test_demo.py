@@ -103,7 +103,7 @@ def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> 
                 if "press Ctrl-C" in line:
                     break
             [pull] = [line.split()[1] for line in lines if line.startswith("pull ")]
-            with urllib.request.urlopen(pull, timeout=20) as page:
+            with urllib.request.urlopen(pull, timeout=120) as page:
                 assert b"Round durations before splitting them" in page.read()
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=120)

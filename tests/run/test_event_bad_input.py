@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
-from tests.support.model_script import Step, Turn
+from tests.support.model_script import Asked, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, Stage
 
@@ -57,15 +58,22 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def running(stage: Stage, steps: list[Step], token: str, meanwhile: int) -> Iterator[subprocess.Popen[str]]:
-    """A run that has sent `meanwhile` requests to the model and then goes on."""
-    with ModelServer(steps) as server:
+def running(stage: Stage, token: str) -> Iterator[subprocess.Popen[str]]:
+    """A run whose model answers the third of its requests when the block ends."""
+    go_on = threading.Event()
+
+    def script(asked: Asked) -> Step:
+        assert asked.number != 2 or go_on.wait(240)
+        return STEPS[asked.number]
+
+    with ModelServer(script) as server:
         environment = stage.environment(token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL})
         process = subprocess.Popen(
             stage.run_command(), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        until(lambda: len(server.requests) >= meanwhile or process.poll() is not None)
+        until(lambda: len(server.requests) >= 3 or process.poll() is not None)
         yield process
+        go_on.set()
         process.wait(timeout=240)
 
 
@@ -75,13 +83,13 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.stdout.read() + process.stderr.read()
 
 
-STEPS: list[Step] = [VIEW, Turn(EDITS), shell("sleep 3"), DESCRIBE, DONE]
+STEPS: list[Step] = [VIEW, Turn(EDITS), shell("true"), DESCRIBE, DONE]
 
 
 @pytest.mark.bubblewrap
 def test_a_token_that_expires_half_way_costs_the_comments_and_keeps_the_bundle(stage: Stage) -> None:
     token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=stage.repo)
-    with running(stage, STEPS, token, meanwhile=3) as process:
+    with running(stage, token) as process:
         stage.forge.revoke_token(token)
     words = said(process)
     assert process.returncode == 0, words
@@ -102,7 +110,7 @@ def test_a_comment_that_is_deleted_during_the_run_ends_nothing(stage: Stage, whi
     def progress() -> list[Any]:
         return [one for one in stage.get("issues/1/comments") if "Working on it" in one["body"]]
 
-    with running(stage, STEPS, stage.sample.run_token, meanwhile=3) as process:
+    with running(stage, stage.sample.run_token) as process:
         until(lambda: bool(progress()))
         gone = stage.sample.comment if which == "asking" else progress()[0]["id"]
         stage.forge.delete_comment(stage.repo, gone)

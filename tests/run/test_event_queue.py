@@ -53,7 +53,7 @@ def act(stage: Stage, event: Any = None, run: int = 0, **permissions: str) -> tu
 
 
 @pytest.fixture
-def two_a_day(stage: Stage) -> Iterator[Stage]:
+def two_a_day(stage: Stage, one_day: None) -> Iterator[Stage]:
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     yield stage
@@ -110,7 +110,7 @@ def test_help_is_never_refused_for_it(two_a_day: Stage) -> None:
     assert ran.code == 0
 
 
-def test_the_count_costs_one_call(stage: Stage) -> None:
+def test_the_count_costs_one_call(stage: Stage, one_day: None) -> None:
     for _ in range(30):
         run_of(stage)
     github = connect(stage.sample.run_token, stage.forge.api_url)
@@ -133,7 +133,7 @@ def test_where_runs_cannot_be_counted_the_permission_is_named(
     assert "`actions: read`" in (quota.refusal or quota.note)
 
 
-def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage) -> None:
+def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage, one_day: None) -> None:
     for _ in range(3):
         run_of(stage, event="schedule")
     github = connect(stage.sample.run_token, stage.forge.api_url)

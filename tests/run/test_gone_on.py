@@ -120,7 +120,7 @@ def _in_the_call(home: Path) -> Path:
     until = time.monotonic() + 240
     while time.monotonic() < until:
         for path in home.glob(".local/state/slash-agent/runs/*/journal.jsonl"):
-            last_call = path.read_text("utf-8").rpartition('"type":"call"')[2]
+            last_call = path.read_text("utf-8", "replace").rpartition('"type":"call"')[2]
             if '"name":"bash"' in last_call.partition("\n")[0]:
                 return path.parent
         time.sleep(0.1)

@@ -268,7 +268,7 @@ def test_a_full_plan_whose_rest_was_skipped_was_none(stage: Stage) -> None:
     assert planned_since(stage) == ["tidy"]
 
 
-def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage) -> None:
+def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage, one_day: None) -> None:
     """By the bundles that the jobs of the plan left; one of another repository's, or of another day, is none."""
     stage.forge.commit(stage.repo, {".github/agent.yml": "tiers:\n  schedule: { runs_a_day: 3 }\n"})
     run = scheduled(stage, 60)
@@ -355,4 +355,4 @@ def close(stage: Stage, number: int) -> None:
         method="PATCH",
         headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
     )
-    urllib.request.urlopen(request, timeout=20).close()
+    urllib.request.urlopen(request, timeout=120).close()

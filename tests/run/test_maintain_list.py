@@ -85,7 +85,7 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
         f"{stage.forge.api_url}/repos/{repository}/{path}",
         headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
 
 

@@ -140,7 +140,8 @@ def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -
 
 def _wait_for(stage: Stage, words: str) -> None:
     deadline = time.monotonic() + 240
-    while not any(words in file.read_text() for file in stage.temp.glob("slash-agent/*/journal.jsonl")):
+    journals = "slash-agent/*/journal.jsonl"
+    while not any(words in file.read_text(errors="replace") for file in stage.temp.glob(journals)):
         assert time.monotonic() < deadline, "what was waited for did not happen"
         time.sleep(0.05)
 

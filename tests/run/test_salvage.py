@@ -44,7 +44,7 @@ def salvaged(cli: Cli, repo: Path, steps: Sequence[Step]) -> Any:
 
 def _journal(cli: Cli) -> str:
     found = list((cli.home / ".local/state/slash-agent/runs").glob("*/journal.jsonl"))
-    return found[0].read_text() if found else ""
+    return found[0].read_text(errors="replace") if found else ""
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:

@@ -15,7 +15,11 @@ from bot.publish.spending import spending, spent_today
 from tests.run.test_event_queue import BOT, act
 from tests.support.stage import Stage
 
-NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+pytestmark = pytest.mark.usefixtures("one_day")
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @pytest.fixture
@@ -32,16 +36,21 @@ def actor(stage: Stage, login: str = MAINTAINER) -> Actor:
 
 
 def ran(
-    stage: Stage, usd: float, login: str = MAINTAINER, by: str = BOT, at: str = NOW, run: str = "1"
+    stage: Stage, usd: float, login: str = MAINTAINER, by: str = BOT, at: str = "", run: str = "1"
 ) -> None:
     """A progress comment as a run leaves it."""
-    fields = {"request": "thread", "run": run, "state": "over", **spending(actor(stage, login), at, usd)}
+    fields = {
+        "request": "thread",
+        "run": run,
+        "state": "over",
+        **spending(actor(stage, login), at or now(), usd),
+    }
     stage.forge.comment(stage.repo, stage.sample.issue, by, marked("Done", mark(PROGRESS, **fields)))
 
 
 def counted(stage: Stage, run: str = "") -> float | None:
     token = stage.forge.token(BOT, {"issues": "write", "contents": "read"}, repo=stage.repo)
-    return spent_today(connect(token, stage.forge.api_url), stage.repo, actor(stage), NOW, run)
+    return spent_today(connect(token, stage.forge.api_url), stage.repo, actor(stage), now(), run)
 
 
 def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
@@ -73,7 +82,7 @@ def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dol
     assert asked == 1, done.said
     fields = [found for body in one_dollar.bot_comments() if (found := read_mark(body, PROGRESS))]
     mine = next(found for found in fields if found["run"] != "77")
-    assert (mine["by"], mine["on"]) == (str(actor(one_dollar).id), NOW[:10])
+    assert (mine["by"], mine["on"]) == (str(actor(one_dollar).id), now()[:10])
     assert mine["state"] == "over"
     assert 0 < float(mine["usd"]) < 1
 

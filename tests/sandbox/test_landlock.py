@@ -13,7 +13,7 @@ import pytest
 
 from bot.contracts.errors import NoSandboxError
 from bot.egress.way_out import WayOut
-from bot.sandbox import landlock
+from bot.sandbox import landlock, system
 from bot.sandbox.choose import HOW_TO_FIX
 from bot.sandbox.confinement import Mounts
 from bot.sandbox.landlock import Landlock
@@ -81,6 +81,18 @@ def test_no_secret_setting_of_the_system_is_granted() -> None:
     assert "/etc" not in run
     assert "/etc/passwd" in run
     assert not {"/etc/shadow", "/etc/sudoers", "/etc/ssh", "/etc/machine-id"} & set(run)
+
+
+def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path) -> None:
+    """As of a package manager at work. Breaks: bot/sandbox/system.py "continue  # a package manager"."""
+    for name in "abc":
+        (tmp_path / name).touch(0o600)
+    listing = system._not_for_others(str(tmp_path), ())
+    first = next(listing)
+    for name in "abc":
+        (tmp_path / name).unlink()
+    assert Path(first).parent == tmp_path
+    assert list(listing) == []
 
 
 def test_where_commands_could_change_the_program_itself_it_is_refused() -> None:

@@ -143,7 +143,7 @@ class Stage:
             f"{self.forge.api_url}/repos/{self.repo}/{path}",
             headers={"Authorization": f"Bearer {self.sample.maintainer_token}"},
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return json.load(answer)
 
     def bot_comments(self, number: int = 0) -> list[str]:

@@ -110,7 +110,7 @@ class Inside:
         assert self.process.stdout is not None and self.process.stderr is not None
         line = self.process.stdout.readline()
         if not line:
-            self.process.wait(10)
+            self.process.wait(120)
             raise AssertionError(f"the supervisor ended: {self.process.stderr.read()}")
         found: dict[str, Any] = json.loads(line)
         return found
@@ -141,7 +141,7 @@ def opened(world: World, **environment: str) -> Iterator[Inside]:
             finally:
                 assert process.stdin is not None
                 process.stdin.close()
-                process.wait(30)
+                process.wait(120)
     finally:
         shutil.rmtree(folder)
 

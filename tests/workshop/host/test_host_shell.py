@@ -149,7 +149,7 @@ def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shel
     other = threading.Thread(target=lambda: ended.append(shell.run(script, timeout=600)))
     other.start()
     try:
-        assert eventually(lambda: len(sleeping(mark)) == 3, 30)
+        assert eventually(lambda: len(sleeping(mark)) == 3)
         beside = shell.run("( ( setsid sleep 3600 & ) & ); exit 5")
         assert (beside.exit_code, beside.swept) == (5, 1)
         assert len(sleeping(mark)) == 3
@@ -177,7 +177,7 @@ Shell(Path({str(tmp_path)!r})).run({STYLES["deaf"].format(mark) + f"; sleep {mar
 """
     host = subprocess.Popen([sys.executable, "-c", script])
     try:
-        assert eventually(lambda: len(sleeping(mark)) == 2, 30)
+        assert eventually(lambda: len(sleeping(mark)) == 2)
     finally:
         host.send_signal(signal.SIGKILL)
         host.wait()
