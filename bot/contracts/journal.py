@@ -18,7 +18,7 @@ from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun
 from bot.contracts.problems import Compared, Problem, ServerUse
 from bot.contracts.request import Request
-from bot.contracts.tested import Coverage
+from bot.contracts.tested import Coverage, TestCounts
 from bot.contracts.tools import ToolSpec
 
 SCHEMA_VERSION = 1
@@ -200,13 +200,16 @@ class FilesChanged(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """One run of one check."""
+    """One run of one check. `tests` are its figures, where they are known. With `again` it is the second run on the
+    same files of one that had failed."""
 
     name: str
     command: str
     phase: Literal["before", "after"]
     run: CheckRun
     detected: bool = False
+    tests: TestCounts | None = None
+    again: bool = False
 
 
 class Diagnosed(NamedTuple):

@@ -9,20 +9,26 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
 _TAIL_FOR_MODEL = 2_000
+_NAMES_FOR_MODEL = 10
 
 
 def is_failing(result: CheckResult, instruction: str) -> bool:
-    """True for a check that passed before and does not now, or that the request names and that still fails.
+    """True for a check that passed before and does not now, that has a test of which this is so, or that the request
+    names and that still fails.
 
     One that ran before and cannot run now was broken by the change: nothing else differs between the two. One
-    that never could run, or was not run again, is evidence of nothing.
+    that never could run, or was not run again, is evidence of nothing. A flaky one passed with the change, too.
     """
     before, after = result.before.state, result.after.state
-    if after in (CheckState.PASSED, CheckState.NOT_RUN):
+    if result.flaky or after in (CheckState.PASSED, CheckState.NOT_RUN):
         return False
-    if before is CheckState.PASSED:
+    if before is CheckState.PASSED or (after in _RAN and _broken(result)):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
+
+
+def _broken(result: CheckResult) -> tuple[str, ...]:
+    return result.tests.broken if result.tests else ()
 
 
 def is_named(result: CheckResult, instruction: str) -> bool:
@@ -41,14 +47,28 @@ def tell_model(results: Sequence[CheckResult]) -> str:
     """One message for the model about checks that fail with its change."""
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
-        was = "passed before your change" if result.before.state is CheckState.PASSED else "was asked for"
-        head = f"- `{result.command}` {was} and now {_ends(result.after)}. Its output ends:"
+        head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_names(result)} Its output ends:"
         parts.append(f"{head}\n{result.after.tail[-_TAIL_FOR_MODEL:].rstrip()}")
     parts.append(
         "Mend your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
         "file again before you edit it. This is said once."
     )
     return "\n\n".join(parts)
+
+
+def _was(result: CheckResult) -> str:
+    if result.before.state is CheckState.PASSED:
+        return "passed before your change"
+    return "failed before your change with other tests" if _broken(result) else "was asked for"
+
+
+def _names(result: CheckResult) -> str:
+    """Those that the change broke, since the output's end need not show them."""
+    broken = _broken(result)
+    if not broken:
+        return ""
+    more = f" and {len(broken) - _NAMES_FOR_MODEL} more" if len(broken) > _NAMES_FOR_MODEL else ""
+    return f" These passed before: {', '.join(broken[:_NAMES_FOR_MODEL])}{more}."
 
 
 def _ends(run: CheckRun) -> str:

@@ -17,12 +17,15 @@ ReadBase = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A command whose exit code is evidence. `timeout` is in seconds."""
+    """A command whose exit code is evidence. `timeout` is in seconds. `junit` and `coverage` are where it leaves its
+    reports, paths or patterns in the tree, where policy says so."""
 
     name: str
     command: str
     timeout: float = DEFAULT_TIMEOUT
     detected: bool = False
+    junit: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
 
 
 def detect_checks(paths: Iterable[str], read: ReadBase) -> tuple[Check, ...]:

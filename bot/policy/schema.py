@@ -64,11 +64,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """`timeout` is in seconds."""
+    """`timeout` is in seconds. `junit` and `coverage` are paths or patterns of the reports that it writes."""
 
     name: str
     command: str
     timeout: float
+    junit: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

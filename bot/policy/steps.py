@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import yaml
 
 from bot.policy import nodes
 from bot.policy.defaults import CHECK_TIMEOUT, SETUP_TIMEOUT
-from bot.policy.kinds import Kind, line, script, seconds
+from bot.policy.kinds import Kind, glob, line, script, seconds
 from bot.policy.nodes import Problems
 from bot.policy.schema import CheckSpec, SetupStep
 from bot.policy.table import Found, Key, Table
@@ -25,8 +26,13 @@ _NAME = Key("name", line(), "What the check is called; its command where not sai
 _SECONDS, _HOW_LONG = seconds(MAX_TIMEOUT), "How long it may take."
 _CHECK_TIMEOUT = Key("timeout", _SECONDS, _HOW_LONG, default=CHECK_TIMEOUT)
 _SETUP_TIMEOUT = Key("timeout", _SECONDS, _HOW_LONG, default=SETUP_TIMEOUT)
+_PLACE = replace(glob(), words="path or glob")
+_JUNIT = Key("junit", _PLACE, "Where it writes JUnit XML, by which tests are compared by name.")
+_COVERAGE = Key(
+    "coverage", _PLACE, "Where it writes its coverage report, of which the changed lines are shown."
+)
 _EGRESS = Key("egress", EGRESS, "Package registries that this command may reach, by preset.", default="none")
-CHECK = Table((_NAME, _COMMAND, _CHECK_TIMEOUT))
+CHECK = Table((_NAME, _COMMAND, _CHECK_TIMEOUT, _JUNIT, _COVERAGE))
 SETUP_STEP = Table((_COMMAND, _SETUP_TIMEOUT, _EGRESS))
 
 
@@ -56,14 +62,16 @@ def _steps(
 
 def _check(command: str, found: Found) -> CheckSpec:
     name = found.get(_NAME, "") or " ".join(command.split())[:80]
-    return CheckSpec(name, command, found.get(_CHECK_TIMEOUT, CHECK_TIMEOUT))
+    timeout = found.get(_CHECK_TIMEOUT, CHECK_TIMEOUT)
+    junit, coverage = found.get(_JUNIT, ""), found.get(_COVERAGE, "")
+    return CheckSpec(name, command, timeout, (junit,) if junit else (), (coverage,) if coverage else ())
 
 
 def _setup_step(command: str, found: Found) -> SetupStep:
     return SetupStep(command, found.get(_SETUP_TIMEOUT, SETUP_TIMEOUT), found.get(_EGRESS, ()))
 
 
-_CHECKS = _steps(CHECK, _check, "list of commands, or of `{name, command, timeout}`")
+_CHECKS = _steps(CHECK, _check, "list of commands, or of `{name, command, timeout, junit, coverage}`")
 _SETUP = _steps(SETUP_STEP, _setup_step, "list of commands, or of `{command, timeout, egress}`")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.errors import UsageError
@@ -9,7 +11,7 @@ from bot.contracts.request import Request
 from bot.evidence.detect import Check, detect_checks
 from bot.gate.secrets import Finder
 from bot.policy.load import load_policy
-from bot.policy.schema import Policy
+from bot.policy.schema import CheckSpec, Policy
 from bot.tasks.task import Task
 
 
@@ -78,9 +80,16 @@ def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
 
 def checks_of(policy: Policy, checkout: Checkout, task: Task | None) -> tuple[Check, ...]:
     """The policy's, else those that the files suggest; and the task's own."""
-    own = tuple(Check(check.name, check.command, check.timeout) for check in (task.checks if task else ()))
+    own = _as_checks(task.checks if task else ())
     if policy.checks:
-        return (*(Check(check.name, check.command, check.timeout) for check in policy.checks), *own)
+        return (*_as_checks(policy.checks), *own)
     listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
     return (*detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path)), *own)
+
+
+def _as_checks(specs: Sequence[CheckSpec]) -> tuple[Check, ...]:
+    return tuple(
+        Check(spec.name, spec.command, spec.timeout, junit=spec.junit, coverage=spec.coverage)
+        for spec in specs
+    )

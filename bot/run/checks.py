@@ -1,22 +1,56 @@
-"""Run the checks of a repository, each time in a workshop and a tree of their own."""
+"""Run the checks of a repository, each time in a workshop and a tree of their own, and read what they left there."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.tools import ToolOutcome
+from bot.evidence import asking
+from bot.evidence.coverage import Measured
 from bot.evidence.detect import Check
 from bot.evidence.judge import judge_run
 from bot.evidence.moved import concerns, question, reason
+from bot.evidence.ran import Ran
+from bot.evidence.tests import Reading
 from bot.run import limits_met
+from bot.run.reading import Unbelievable, measured_of, reading_of, stamps_of
 from bot.workshop.client.workshop import Workshop
 
 _HIGHEST = 255
 _LOOK_LIMIT = 30
+_READ_LIMIT = 120
 _SHOWN = 300
+_REPORT = ".slash-agent-tests-{}.xml"
+_CONVERTED = ".slash-agent-coverage.json"
+_WROTE_REPORT = re.compile(r"^-+ generated xml file: .*\.slash-agent-tests-\d+\.xml -+\n?", re.MULTILINE)
+# coverage.py's database is read by itself alone; which one of these is the repository's is not known.
+_CONVERT = f"""
+for one in coverage .venv/bin/coverage venv/bin/coverage "python3 -m coverage"; do
+  $one json -q -o "$TMPDIR/{_CONVERTED}" >/dev/null 2>&1
+  if [ -s "$TMPDIR/{_CONVERTED}" ]; then exit 0; fi
+done
+exit 1"""
+
+Lines = Mapping[str, frozenset[int]]
+"""The changed lines by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a round is to find out beside how its checks end. `lines` gives the changed lines, when they are needed;
+    `suspects` the tests of the check of that number that are to be run a second time. `limit` is in seconds, for each
+    check, where that is less than its own."""
+
+    lines: Callable[[], Lines] | None = None
+    suspects: Callable[[int, Ran], Collection[str]] = lambda number, ran: ()
+    limit: float | None = None
 
 
 def whole(command: str, seconds: float) -> dict[str, str | int]:
@@ -27,13 +61,25 @@ def whole(command: str, seconds: float) -> dict[str, str | int]:
 def run_checks(
     workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, origin: str = ""
 ) -> tuple[CheckRun, ...]:
+    """As `try_checks`, how they ended alone."""
+    return tuple(ran.run for ran in try_checks(workshop, checks, cancel, origin))
+
+
+def try_checks(
+    workshop: Workshop,
+    checks: Sequence[Check],
+    cancel: CancelToken,
+    origin: str = "",
+    wanted: Wanted = Wanted(),
+) -> tuple[Ran, ...]:
     """Run each check in turn in `workshop`; one result a check, in order. A fired `cancel` leaves the rest not run.
 
     `origin` is the repository's own path where the tree cannot be shown there: what is installed by that path is other
     code than the change's.
     """
     moved = _moved(workshop, checks, cancel, origin) if origin else ""
-    return tuple(_run_one(workshop, check, cancel, moved) for check in checks)
+    bench = _Bench(workshop, cancel, wanted)
+    return tuple(bench.run(number, check, moved) for number, check in enumerate(checks))
 
 
 def _moved(workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, origin: str) -> str:
@@ -46,22 +92,120 @@ def _moved(workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, ori
     )
 
 
-def _run_one(workshop: Workshop, check: Check, cancel: CancelToken, moved: str) -> CheckRun:
-    if cancel.fired:
-        return CheckRun(CheckState.NOT_RUN, note="the run was cancelled before this check")
-    if moved and concerns(check.command):
-        return CheckRun(CheckState.NOT_RUNNABLE, note=moved)
-    began = time.monotonic()
-    outcome = workshop.call("bash", whole(check.command, check.timeout), cancel)
-    if cancel.wait(0):
-        return CheckRun(CheckState.NOT_RUN, note="the run was cancelled during this check")
-    # Measured here, and no number of the host's that no process could have ended with: the check ran code that
-    # the agent wrote, beside the host.
-    duration = round(time.monotonic() - began, 4)
-    timed_out = outcome.metadata.get("timed_out") is True
-    limit = limits_met.WORDS.get(str(outcome.metadata.get("limit")), "")
-    return judge_run(
-        _exit_code(outcome.metadata), outcome.content, duration, timed_out=timed_out, limit=limit
+@dataclass(slots=True)
+class _Bench:
+    """Runs checks in one workshop. A host that cannot say what they left is asked no more: how they ended stands."""
+
+    workshop: Workshop
+    cancel: CancelToken
+    wanted: Wanted
+    _runs: int = 0
+    _lines: Lines = field(default_factory=dict)
+
+    def run(self, number: int, check: Check, moved: str) -> Ran:
+        """A check that took its workshop with it has no result, and neither have those after it."""
+        try:
+            return self._run(number, check, moved)
+        except AgentError as error:
+            return Ran(CheckRun(CheckState.NOT_RUN, note=str(error)))
+
+    def _run(self, number: int, check: Check, moved: str) -> Ran:
+        if self.cancel.fired:
+            return Ran(CheckRun(CheckState.NOT_RUN, note="the run was cancelled before this check"))
+        if moved and concerns(check.command):
+            return Ran(CheckRun(CheckState.NOT_RUNNABLE, note=moved))
+        own = {"junit": list(check.junit), "coverage": list(check.coverage)}
+        stamps = self._ask(own).get("stamps", {})
+        asked = asking.asked(check.command, _REPORT.format(self._runs))
+        if asked.own and not check.junit:
+            own["junit"] = [asked.own]
+        run, outcome = self._command(check, asked.command)
+        if asked.command != check.command and _was_refused(run, outcome, asked.report):
+            asked = asking.Asked(check.command)
+            run, outcome = self._command(check, asked.command)
+        if run.state is CheckState.NOT_RUN or outcome is None:
+            return Ran(run)
+        ran = self._read(Ran(run), own, stamps, asked, outcome)
+        return self._again(number, check, ran, own)
+
+    def _command(self, check: Check, command: str) -> tuple[CheckRun, ToolOutcome | None]:
+        self._runs += 1
+        limit = check.timeout if self.wanted.limit is None else min(check.timeout, self.wanted.limit)
+        began = time.monotonic()
+        outcome = self.workshop.call("bash", whole(command, limit), self.cancel)
+        if self.cancel.wait(0):
+            return CheckRun(CheckState.NOT_RUN, note="the run was cancelled during this check"), None
+        # Measured here, and no number of the host's that no process could have ended with: the check ran code that
+        # the agent wrote, beside the host.
+        duration = round(time.monotonic() - began, 4)
+        timed_out = outcome.metadata.get("timed_out") is True
+        met = limits_met.WORDS.get(str(outcome.metadata.get("limit")), "")
+        printed = _WROTE_REPORT.sub("", outcome.content)
+        run = judge_run(_exit_code(outcome.metadata), printed, duration, timed_out=timed_out, limit=met)
+        return run, outcome
+
+    def _read(
+        self, ran: Ran, own: Mapping[str, Any], stamps: object, asked: asking.Asked, outcome: ToolOutcome
+    ) -> Ran:
+        spill = outcome.metadata.get("spill")
+        if not isinstance(spill, str):
+            return ran
+        told = self._ask({**own, "stamps": stamps, "spill": spill, "asked": asked.report, "sure": asked.sure})
+        try:
+            ran = replace(ran, reading=reading_of(told.get("tests")))
+        except Unbelievable as error:
+            ran = replace(ran, reading=Reading("", whole=False, note=f"the tests are not believed: {error}"))
+        if self.wanted.lines is None or told.get("measured") is not True:
+            return ran
+        return replace(ran, measured=self._measured(own, stamps))
+
+    def _measured(self, own: Mapping[str, Any], stamps: object) -> Measured | None:
+        """Coverage of the changed lines by what is new in the tree; by coverage.py's database where that is all."""
+        assert self.wanted.lines is not None
+        self._lines = self._lines or self.wanted.lines()
+        if not self._lines:
+            return None
+        lines = {path: sorted(some) for path, some in self._lines.items()}
+        question = {**own, "stamps": stamps, "lines": lines}
+        try:
+            measured = measured_of(self._ask(question).get("coverage"), self._lines)
+            if not measured.database:
+                return measured
+            done = self.workshop.call("bash", whole(_CONVERT, _READ_LIMIT), self.cancel)
+            if done.metadata.get("exit_code") != 0:
+                return Measured(note=".coverage is there, and no coverage program that could read it")
+            told = self._ask({**question, "converted": _CONVERTED}).get("coverage")
+            return measured_of(told, self._lines)
+        except (AgentError, Unbelievable) as error:
+            return Measured(note=f"the coverage could not be read: {error}")
+
+    def _again(self, number: int, check: Check, ran: Ran, own: Mapping[str, Any]) -> Ran:
+        """The tests that are suspected once more, where the runner can be told to run them alone."""
+        suspected = self.wanted.suspects(number, ran) if ran.reading and not check.junit else ()
+        asked = asking.again(check.command, suspected, _REPORT.format(self._runs))
+        if asked is None:
+            return ran
+        stamps = self._ask(own).get("stamps", {})
+        run, outcome = self._command(check, asked.command)
+        if run.state is CheckState.NOT_RUN or outcome is None:
+            return ran
+        second = self._read(Ran(run), own, stamps, asked, outcome)
+        return replace(ran, again=second.reading)
+
+    def _ask(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the host says of reports; nothing where it fails. The next command then says so."""
+        try:
+            told = self.workshop.call("check_reports", arguments, self.cancel).metadata
+            return {**told, "stamps": stamps_of(told.get("stamps", {}))}
+        except (AgentError, Unbelievable):
+            return {}
+
+
+def _was_refused(run: CheckRun, outcome: ToolOutcome | None, report: str) -> bool:
+    """Whether it failed for what was added to it: a pytest whose reports are switched off takes no such option."""
+    printed = outcome.content if outcome is not None and run.state is not CheckState.PASSED else ""
+    return bool(report) and any(
+        "unrecognized arguments" in line and report in line for line in printed.splitlines()
     )
 
 

@@ -88,7 +88,7 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
 
 
 def test_every_policy_snippet_loads() -> None:
-    for name in ("policy.md", "review.md"):
+    for name in ("policy.md", "review.md", "checks.md"):
         for text in blocks(ROOT / "docs" / name, "yaml"):
             load_policy(text, f"docs/{name}")
 

@@ -70,6 +70,16 @@ def _problems(text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
+def test_a_check_may_name_its_reports() -> None:
+    text = "version: 1\nchecks:\n  - {name: t, command: make t, junit: 'out/**/*.xml', coverage: cov.xml}\n"
+    assert load_policy(text).checks == (CheckSpec("t", "make t", 600, ("out/**/*.xml",), ("cov.xml",)),)
+
+
+@pytest.mark.parametrize("place", ["/etc/passwd", "../out.xml", "a/../b", "a\\b", "''"])
+def test_a_report_lies_in_the_repository(place: str) -> None:
+    assert _problems(f"version: 1\nchecks:\n  - {{command: make t, junit: {place}}}\n")
+
+
 def test_a_whole_file_is_read() -> None:
     policy = load_policy(WHOLE)
     assert policy.model == "anthropic/claude-sonnet-4-5"
@@ -215,7 +225,7 @@ PROBLEMS = {
     "setup: [{command: a, egress: yes}]": (
         "1:30: expected none, or a list of presets: python, node, go, rust"
     ),
-    "checks: [{command: a, egress: [go]}]": ("1:23: unknown key `egress`; the nearest known one is `name`"),
+    "checks: [{command: a, egress: [go]}]": "1:23: unknown key `egress`; the nearest known one is `coverage`",
     "budget: {tokens: 0}": "1:18: expected a whole number from 1 to 1000000000, found `0`",
     "tiers: {bot: {output: lots}}": "1:23: expected a number from 0 to 100000, found `lots`",
     "budget: {usd_a_day: 1}": "1:10: unknown key `usd_a_day`; the nearest known one is `runs_a_day`",

@@ -1,0 +1,142 @@
+"""How a check is asked to name its tests: what is added to a command, or put in its environment, that changes neither
+what it does nor what its exit code means. People read the command as it stands in the policy.
+
+Pure. A command is only added to where it is one plain command of a runner that is known here.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass
+
+MOST_AGAIN = 25
+"""Tests that are named to a runner for a second run; more are run with all the others."""
+
+_SHELL = re.compile(r"[;&|<>()$`\\\n#!{}]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+_CARRIERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
+_OTHER_RUNNERS = frozenset(
+    {"go", "cargo", "npm", "npx", "yarn", "pnpm", "node", "jest", "vitest", "mocha", "deno", "bun"}
+)
+_REPORT = re.compile(r"--junit-?xml(?:=|\Z)")
+_GO_TEST = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_UNITTEST_NAME = re.compile(r"\w+(?:\.\w+)+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is run for a check. `report` is the file in the temporary folder that pytest writes, empty for none;
+    `sure` where it is the report of all that runs. `own` is the report that the command itself names."""
+
+    command: str
+    report: str = ""
+    sure: bool = False
+    own: str = ""
+
+
+def asked(command: str, report: str) -> Asked:
+    """`command` such that its tests are named, where that can be had."""
+    words = _plain_words(command)
+    if words is None:
+        return _by_environment(command, report)
+    if (place := _pytest(words)) is not None:
+        return _of_pytest(command, words[place + 1 :], report)
+    if _is_unittest(words):
+        verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
+        return Asked(command if verbose else f"{command.rstrip()} -v")
+    if words and (words[0].rpartition("/")[2] in _OTHER_RUNNERS):
+        return Asked(command)
+    return _by_environment(command, report)
+
+
+def again(command: str, failed: Collection[str], report: str) -> Asked | None:
+    """What is run for those that `failed` alone, where all have just run; `None` where a runner cannot be told."""
+    words = _plain_words(command)
+    if words is None or not 0 < len(failed) <= MOST_AGAIN:
+        return None
+    if (place := _pytest(words)) is not None:
+        rest = words[place + 1 :]
+        if "no:cacheprovider" in " ".join(rest) or any(
+            word in ("--lf", "--ff", "--last-failed") for word in rest
+        ):
+            return None
+        return asked(f"{command.rstrip()} --lf --lfnf=none", report)
+    if _is_unittest(words):
+        if not all(_UNITTEST_NAME.fullmatch(name) for name in failed):
+            return None
+        return asked(" ".join((command.rstrip(), *(f"-k {name}" for name in sorted(failed)))), report)
+    if words[:2] == ["go", "test"] and not any(word.startswith(("-run", "--run", "-args")) for word in words):
+        # Of `example.com/app.TestAdd/one_two` the function is run again, with all below it.
+        functions = {name.rpartition(".")[2].partition("/")[0] for name in failed}
+        if all(_GO_TEST.fullmatch(function) and function.startswith("Test") for function in functions):
+            return Asked(f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'")
+    return None
+
+
+def _of_pytest(command: str, rest: list[str], report: str) -> Asked:
+    for number, word in enumerate(rest):
+        if _REPORT.match(word):
+            own = word.partition("=")[2] or "".join(rest[number + 1 : number + 2])
+            return Asked(command, own=own if _is_inside(own) else "")
+    # Where a file cannot be collected the others are still run: it ends with 1 and not with 2, which is as much of a
+    # failure, and the tests of the others are known.
+    more = f'--junitxml="$TMPDIR/{report}" --continue-on-collection-errors'
+    return Asked(f"{command.rstrip()} {more}", report, sure=True)
+
+
+def _by_environment(command: str, report: str) -> Asked:
+    """For scripts and makefiles: pytest reads a variable, and what is not pytest leaves it alone."""
+    options = f"PYTEST_ADDOPTS=\"${{PYTEST_ADDOPTS:-}} --junitxml='$TMPDIR/{report}'\""
+    return Asked(f"export {options}; {command}", report)
+
+
+def _plain_words(command: str) -> list[str] | None:
+    """The words of a command that is one program with its arguments; `None` for whatever else a shell may do."""
+    if _SHELL.search(command):
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    while words and _ASSIGNMENT.match(words[0]):
+        words.pop(0)
+    return None if not words or "--" in words else words
+
+
+def _pytest(words: list[str]) -> int | None:
+    """Where in a command pytest stands; `None` where it is not what is run."""
+    for place, word in enumerate(words):
+        if word.rpartition("/")[2] not in ("pytest", "py.test"):
+            continue
+        before = words[:place]
+        if not before or (before[-1] == "run" and len(before) == 2 and before[0] in _CARRIERS):
+            return place
+        if before[-1] == "-m":
+            return place if _is_python(before[:-1]) else None
+        return None
+    return None
+
+
+def _is_python(words: list[str]) -> bool:
+    """`python3`, `uv run python`, `coverage run`, `python -m coverage run`, their options apart."""
+    names = [word for word in words if not word.startswith("-")]
+    if len(names) > 1 and names[0] in _CARRIERS and names[1] == "run":
+        names = names[2:]
+    if names and _PYTHON.fullmatch(names[0]):
+        names = names[1:]
+        return not names or names == ["coverage", "run"]
+    return [name.rpartition("/")[2] for name in names] == ["coverage", "run"]
+
+
+def _is_unittest(words: list[str]) -> bool:
+    for place in range(1, len(words) - 1):
+        if words[place : place + 2] == ["-m", "unittest"]:
+            return _is_python(words[:place])
+    return False
+
+
+def _is_inside(path: str) -> bool:
+    return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/")

@@ -1,0 +1,128 @@
+"""What is added to a check's command so that its tests are named, and to which commands nothing is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bot.evidence.asking import again, asked
+
+ADDED = ' --junitxml="$TMPDIR/r.xml" --continue-on-collection-errors'
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest",
+        "python3 -m pytest -q",
+        ".venv/bin/pytest tests -k 'a or b'",
+        "uv run pytest -x",
+        "uv run python -m pytest",
+        "coverage run -m pytest",
+        "python -m coverage run --branch -m pytest tests",
+        "CI=1 poetry run pytest",
+    ],
+)
+def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str) -> None:
+    found = asked(command, "r.xml")
+    assert found.command == command + ADDED
+    assert (found.report, found.sure) == ("r.xml", True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make test",
+        "cd api && pytest",
+        "tox -e py",
+        "pytest -- tests",
+        "pytest | tee log",
+        "grep -m pytest x",
+        "set -e\npytest\nmypy",
+        "pytest 'unfinished",
+        "pytest $ARGS",
+        "echo pytest; true",
+    ],
+)
+def test_any_other_is_asked_by_the_environment(command: str) -> None:
+    found = asked(command, "r.xml")
+    assert found.command.startswith("export PYTEST_ADDOPTS=")
+    assert found.command.endswith(f"; {command}")
+    assert (found.report, found.sure) == ("r.xml", False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["go test ./...", "npm test --silent", "cargo test", "node --test", "npm run pytest", "yarn test"],
+)
+def test_a_runner_that_is_not_pytest_is_left_alone(command: str) -> None:
+    assert asked(command, "r.xml").command == command
+
+
+def test_unittest_is_asked_to_name_its_tests() -> None:
+    assert (
+        asked("python3 -m unittest discover -s tests", "r").command
+        == "python3 -m unittest discover -s tests -v"
+    )
+    assert asked("python3 -m unittest -q", "r").command == "python3 -m unittest -q"
+
+
+def test_a_report_that_the_command_names_is_read_where_it_is() -> None:
+    assert asked("pytest --junitxml=out/j.xml", "r").own == "out/j.xml"
+    assert asked("pytest --junit-xml out/j.xml -q", "r").own == "out/j.xml"
+    for outside in ("/tmp/j.xml", "../j.xml", "~/j.xml"):
+        found = asked(f"pytest --junitxml={outside}", "r")
+        assert (found.command, found.own, found.report) == (f"pytest --junitxml={outside}", "", "")
+
+
+def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) -> None:
+    script = asked("python3 -c 'import os; print(os.environ[\"PYTEST_ADDOPTS\"])'; true", "r.xml").command
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={"PATH": os.environ["PATH"], "TMPDIR": "/a b", "PYTEST_ADDOPTS": "-x"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "-x --junitxml='/a b/r.xml'\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "run"),
+    [
+        ("pytest -q", ["a::b"], f"pytest -q --lf --lfnf=none{ADDED}"),
+        ("python3 -m unittest", ["a.B.c", "a.B.b"], "python3 -m unittest -k a.B.b -k a.B.c -v"),
+        (
+            "go test ./...",
+            ["ex.com/app.TestA/x_y", "ex.com/app.TestB"],
+            "go test ./... -run '^(TestA|TestB)$'",
+        ),
+    ],
+)
+def test_the_failing_tests_alone(command: str, failed: list[str], run: str) -> None:
+    found = again(command, failed, "r.xml")
+    assert found is not None
+    assert found.command == run
+
+
+@pytest.mark.parametrize(
+    ("command", "failed"),
+    [
+        ("pytest -q", []),
+        ("pytest -q", [f"t{n}" for n in range(26)]),
+        ("pytest -p no:cacheprovider", ["a"]),
+        ("pytest --lf", ["a"]),
+        ("make test", ["a"]),
+        ("cargo test", ["a"]),
+        ("python3 -m unittest", ["a.B.c; rm -rf /"]),
+        ("python3 -m unittest", ["-x"]),
+        ("go test ./...", ["ex.com/app.TestA'; rm -rf /"]),
+        ("go test ./...", ["ex.com/app"]),
+        ("go test ./... -run TestX", ["ex.com/app.TestX"]),
+    ],
+)
+def test_where_a_runner_cannot_be_told_nothing_is_run_alone(command: str, failed: list[str]) -> None:
+    assert again(command, failed, "r.xml") is None

@@ -1,0 +1,264 @@
+"""Tests by name, before against after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.tested import TestChanges, TestCounts
+from bot.evidence.compare import is_failing, tell_model
+from bot.evidence.detect import Check
+from bot.evidence.flaky import (
+    NO_TIME,
+    PASSED_AGAIN,
+    is_to_be_run_again,
+    suspects_after,
+    suspects_before,
+    told,
+)
+from bot.evidence.ran import Ran
+from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, times_of
+
+STATES = {"p": "passed", "f": "failed", "s": "skipped"}
+CHECK = Check("tests", "pytest", detected=True)
+
+
+def reading(states: dict[str, str], source: str = "report", *, whole: bool = True, note: str = "") -> Reading:
+    """Each test with a letter for each time that it ran."""
+    names: dict[str, list[str]] = {"passed": [], "failed": [], "skipped": []}
+    for name, letters in states.items():
+        for letter in letters:
+            names[STATES[letter]].append(name)
+    counts = TestCounts(*(len(names[state]) for state in names)) if whole else None
+    return Reading(source, times_of(names), counts, whole, note=note)
+
+
+def changes(before: dict[str, str], after: dict[str, str], **more: bool) -> TestChanges:
+    found = compared(reading(before, **more), reading(after, **more))
+    assert found is not None
+    return found
+
+
+def moved(found: TestChanges) -> dict[str, tuple[str, ...]]:
+    fields = ("broken", "mended", "appeared", "vanished", "flaky")
+    return {field: getattr(found, field) for field in fields if getattr(found, field)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "became"),
+    [
+        ("p", "f", "broken"),
+        ("f", "p", "mended"),
+        ("", "p", "appeared"),
+        ("", "f", "appeared"),
+        ("s", "p", "appeared"),
+        ("s", "f", "appeared"),
+        ("p", "", "vanished"),
+        ("f", "", "vanished"),
+        ("p", "s", "vanished"),
+        ("f", "s", "vanished"),
+        ("p", "p", ""),
+        ("f", "f", ""),
+        ("s", "s", ""),
+        ("s", "", ""),
+        ("", "s", ""),
+    ],
+)
+def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
+    found = changes({"a": before} if before else {}, {"a": after} if after else {})
+    assert moved(found) == ({became: ("a",)} if became else {})
+    assert dict(found.counts) == ({became: 1} if became else {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "became"),
+    [
+        ("pp", "pf", {"broken": 1}),
+        ("pf", "fp", {}),
+        ("ppp", "p", {"vanished": 2}),
+        ("f", "pp", {"mended": 1, "appeared": 1}),
+        ("pf", "ff", {"broken": 1}),
+        ("ppf", "fff", {"broken": 2}),
+        ("ff", "p", {"mended": 1, "vanished": 1}),
+    ],
+)
+def test_tests_of_one_name_are_counted_one_by_one(before: str, after: str, became: dict[str, int]) -> None:
+    assert dict(changes({"a": before}, {"a": after}).counts) == became
+
+
+def test_one_broken_import_mends_nothing() -> None:
+    before = {f"test_b::test_{n}": "f" for n in range(3)} | {"test_a::x": "p"}
+    found = changes(before, {"test_b": "f"})
+    assert moved(found) == {
+        "appeared": ("test_b",),
+        "vanished": ("test_a::x", "test_b::test_0", "test_b::test_1", "test_b::test_2"),
+    }
+    assert found.note == "1 test that did not run before fails; 4 tests did not run with the change"
+
+
+def test_no_run_without_tests_is_one_that_mended_them() -> None:
+    for after in (None, Reading("", whole=False, note="junit.xml is a link"), reading({})):
+        found = compared(reading({"a": "f", "b": "p"}), after)
+        assert found is not None
+        assert (found.mended, found.broken) == ((), ())
+        assert found.note
+    assert compared(None, None) is None
+
+
+def test_names_of_two_sources_are_not_compared() -> None:
+    found = compared(reading({"a": "p"}, "report"), reading({"b": "f"}, "output"))
+    assert found is not None
+    assert moved(found) == {}
+    assert found.note == "the names come from report before and from output after, so none are compared"
+    assert (found.before, found.after) == (TestCounts(1, 0, 0), TestCounts(0, 1, 0))
+
+
+def test_too_many_to_name_are_still_counted() -> None:
+    many = Reading("report", {}, TestCounts(900_000, 1, 0), named=False)
+    found = compared(many, many)
+    assert found is not None
+    assert (found.after, moved(found)) == (TestCounts(900_000, 1, 0), {})
+    assert "too many" in found.note
+
+
+def test_what_is_shown_is_capped_and_what_is_counted_is_not() -> None:
+    found = changes({f"t{n:04}": "p" for n in range(500)}, {f"t{n:04}": "f" for n in range(500)})
+    assert (len(found.broken), dict(found.counts)) == (MOST_SHOWN, {"broken": 500})
+
+
+def test_a_runner_that_names_only_failures_mends_nothing() -> None:
+    found = changes({"old": "f", "gone": "f"}, {"old": "f", "new": "f"}, whole=False)
+    assert moved(found) == {"broken": ("new",)}
+    assert (
+        "names only tests that fail; of those that failed before it does not name gone any more" in found.note
+    )
+    quiet = changes({}, {"new": "f"}, whole=False)
+    assert quiet.note == "report names only tests that fail, so one that is new may be among the broken ones"
+
+
+def test_of_names_before_and_failures_after_a_new_one_is_told_from_a_broken_one() -> None:
+    found = compared(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
+    assert found is not None
+    assert moved(found) == {"broken": ("a",), "appeared": ("c",)}
+
+
+def test_a_flaky_test_is_neither_broken_nor_mended() -> None:
+    found = compared(
+        reading({"a": "p", "b": "f", "c": "p"}), reading({"a": "f", "b": "p", "c": "f"}), ("a", "b")
+    )
+    assert found is not None
+    assert moved(found) == {"broken": ("c",), "flaky": ("a", "b")}
+
+
+def test_a_note_of_a_reading_says_of_which() -> None:
+    found = compared(reading({"a": "p"}), reading({"a": "p"}, note="junit.xml is a link"))
+    assert found is not None
+    assert found.note == "after: junit.xml is a link"
+
+
+def test_times_of_counts_each_state() -> None:
+    assert times_of({"passed": ["a", "a", "b"], "failed": ["a"]}) == {
+        "a": Times(2, 1, 0),
+        "b": Times(1, 0, 0),
+    }
+
+
+# Run again.
+
+S = CheckState
+
+
+def ran(state: CheckState, states: dict[str, str] | None = None, again: dict[str, str] | None = None) -> Ran:
+    run = CheckRun(state, 0 if state is S.PASSED else 1, 2.0, "tail")
+    return Ran(run, None if states is None else reading(states), None if again is None else reading(again))
+
+
+GREEN = ran(S.PASSED, {"a": "p", "b": "p"})
+RED = ran(S.FAILED, {"a": "f", "b": "p"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        (GREEN, RED, True),
+        (ran(S.PASSED), ran(S.FAILED), True),
+        (GREEN, ran(S.FAILED, {"a": "f", "b": "p"}, {"a": "f"}), False),
+        (GREEN, ran(S.FAILED, {"a": "f", "b": "p"}, {"a": "p"}), True),
+        (GREEN, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "p"}), True),
+        (GREEN, ran(S.FAILED, {"a": "f"}, {}), True),
+        (GREEN, GREEN, False),
+        (RED, RED, False),
+        (RED, ran(S.FAILED, {"a": "p", "b": "f"}), True),
+        (ran(S.FAILED), ran(S.FAILED), False),
+        (GREEN, ran(S.TIMED_OUT), False),
+        (GREEN, ran(S.NOT_RUNNABLE), False),
+        (GREEN, ran(S.NOT_RUN), False),
+    ],
+)
+def test_all_of_a_check_is_run_again_where_it_got_worse_and_not_for_certain(
+    before: Ran, after: Ran, wanted: bool
+) -> None:
+    assert is_to_be_run_again(before, after) is wanted
+
+
+def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
+    result = told(CHECK, GREEN, RED, GREEN)
+    assert result.flaky
+    assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
+    assert result.tests is not None
+    assert moved(result.tests) == {"flaky": ("a",)}
+    assert not is_failing(result, "make the tests pass")
+
+
+def test_a_check_that_fails_the_second_time_is_failing() -> None:
+    result = told(CHECK, GREEN, RED, RED)
+    assert not result.flaky
+    assert result.tests is not None
+    assert moved(result.tests) == {"broken": ("a",)}
+    assert is_failing(result, "")
+
+
+def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
+    after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
+    result = told(CHECK, GREEN, after, second)
+    assert result.tests is not None
+    assert moved(result.tests) == {"broken": ("b",), "flaky": ("a",)}
+    assert (result.flaky, is_failing(result, "")) == (False, True)
+
+
+def test_a_check_without_names_can_be_flaky_too() -> None:
+    result = told(CHECK, ran(S.PASSED), ran(S.FAILED), ran(S.PASSED))
+    assert (result.flaky, result.tests) == (True, None)
+
+
+def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:
+    result = told(CHECK, GREEN, RED, None, NO_TIME)
+    assert (result.flaky, result.after.note) == (False, NO_TIME)
+    assert is_failing(result, "")
+
+
+def test_a_test_that_fails_and_passes_on_the_base_is_not_mended_by_the_change() -> None:
+    before = ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "p", "b": "f"})
+    result = told(CHECK, before, GREEN)
+    assert result.tests is not None
+    assert moved(result.tests) == {"mended": ("b",), "flaky": ("a",)}
+    assert not result.flaky
+
+
+def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before() -> None:
+    result = told(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
+    assert is_failing(result, "")
+    words = tell_model([result])
+    assert "`pytest` failed before your change with other tests and now ends with exit code 1." in words
+    assert "These passed before: b." in words
+    assert not is_failing(replace(result, after=CheckRun(S.NOT_RUN)), "")
+
+
+def test_only_what_failed_is_suspected() -> None:
+    assert suspects_before(RED) == {"a"}
+    assert suspects_before(replace(RED, run=CheckRun(S.TIMED_OUT))) == frozenset()
+    assert suspects_after(RED, ran(S.FAILED, {"a": "f", "b": "f"})) == {"b"}
+    assert suspects_after(ran(S.NOT_RUN), RED) == {"a"}
+    assert suspects_after(GREEN, GREEN) == frozenset()
