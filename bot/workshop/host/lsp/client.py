@@ -52,7 +52,7 @@ class Client:
     async def start(self) -> None:
         """Raises `OSError` where the program cannot be started, `TimeoutError`, `ResponseError`, `GoneError`."""
         process = self._program.spawn(self._program)
-        self.connection = Connection(process, self._asked, self._notified, self._ended)
+        self.connection = Connection(process, self._program.bounds, self._asked, self._notified, self._ended)
         await self.connection.attach()
         async with asyncio.timeout(self._pauses.start):
             params = initialize_params(self._program.root, self._program.options)
@@ -106,8 +106,10 @@ class Client:
     async def stop(self) -> None:
         """As the protocol wants it where the server goes along, else by force."""
         connection = self.connection
-        if connection is None or connection.ended:
-            return
+        if connection is None:
+            return None
+        if connection.ended:
+            return await connection.reaped()
         below = processes.below(connection.process)
         try:
             async with asyncio.timeout(self._pauses.stop):
@@ -120,6 +122,8 @@ class Client:
         finally:
             connection.close("stopped")
             processes.end_all(below)  # what has a session of its own outlives it
+        await connection.reaped()
+        return None
 
     def close(self, reason: str) -> None:
         if self.connection is not None:

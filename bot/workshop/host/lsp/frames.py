@@ -8,9 +8,6 @@ from typing import Any, NoReturn
 
 Message = dict[str, Any]
 
-MOST = 8 << 20
-"""Bytes of one message."""
-
 _MOST_HEAD = 4096
 _HEAD_END = b"\r\n\r\n"
 _LONGEST_NUMBER = 10
@@ -29,7 +26,7 @@ def encode(message: Message) -> bytes:
 class Frames:
     """Takes bytes as they come. Holds no more than one message and a head."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
         self._held = bytearray()
         self._length: int | None = None

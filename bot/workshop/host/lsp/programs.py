@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.contracts.problems import Answer, Problem
 from bot.workshop.host.lsp import processes
-from bot.workshop.host.lsp.waiting import Pauses
+from bot.workshop.host.lsp.bounds import Bounds, Pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Program:
     options: object = None
     silent_when_clean: bool = False
     pauses: Pauses = field(default_factory=Pauses)
+    bounds: Bounds = field(default_factory=Bounds)
     spawn: Callable[[Program], subprocess.Popen[bytes]] = field(
         default=lambda program: processes.spawn(program.argv, program.root, program.environment)
     )

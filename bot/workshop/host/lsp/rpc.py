@@ -14,17 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 from bot.workshop.host.lsp import processes
+from bot.workshop.host.lsp.bounds import Bounds
 from bot.workshop.host.lsp.frames import FrameError, Frames, Message, encode
 
 METHOD_NOT_FOUND = -32601
 CANCELLED = -32800
 
-_UNREAD = 16 << 20
-"""Bytes that may wait for a server that does not read."""
-
-_ALLOWANCE = 128 << 20
-_MESSAGES = 50_000
-"""What a server may send, in bytes and messages, from one message of ours to the next."""
+_LOOK = 0.01
+_REAPING = 100
+"""So many looks, so many seconds apart."""
 
 _LAST_OUTPUT = 0.2
 """Seconds for the pipe of a process that ended, which a child of it may hold open."""
@@ -53,6 +51,7 @@ class Connection:
     def __init__(
         self,
         process: subprocess.Popen[bytes],
+        bounds: Bounds,
         on_request: Callable[[str, object], object],
         on_notification: Callable[[str, object], None],
         on_end: Callable[[], None],
@@ -63,7 +62,8 @@ class Connection:
         self._on_request = on_request
         self._on_notification = on_notification
         self._on_end = on_end
-        self._frames = Frames()
+        self._bounds = bounds
+        self._frames = Frames(bounds.message)
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
         self._bytes = self._messages = 0
@@ -121,6 +121,13 @@ class Connection:
                 future.set_exception(GoneError(reason))
         self._on_end()
 
+    async def reaped(self) -> None:
+        """Wait for the end of a process that was killed; the kernel takes a moment."""
+        for _ in range(_REAPING):
+            if self.process.poll() is not None:
+                return
+            await asyncio.sleep(_LOOK)
+
     def _send(self, message: Message) -> None:
         if self.ended or self._input is None:
             raise GoneError(self.ended)
@@ -131,7 +138,7 @@ class Connection:
         if self._input is None or self.ended:
             return
         self._input.write(encode({"jsonrpc": "2.0"} | message))
-        if self._input.get_write_buffer_size() > _UNREAD:
+        if self._input.get_write_buffer_size() > self._bounds.unread:
             self.close("it does not read what it is sent")
 
     def _received(self, data: bytes) -> None:
@@ -144,8 +151,8 @@ class Connection:
                     return
         except FrameError as error:
             self.close(f"it sent {error}")
-        if self._bytes > _ALLOWANCE or self._messages > _MESSAGES:
-            self.close(f"it sent {self._messages:,} messages, {self._bytes >> 20} MiB, that nobody asked for")
+        if self._bytes > self._bounds.sent or self._messages > self._bounds.messages:
+            self.close(f"it sent {self._messages:,} messages, {self._bytes:,} bytes, that nobody asked for")
 
     def _take(self, message: Message) -> None:
         method = message.get("method")

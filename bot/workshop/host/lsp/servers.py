@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bot.contracts.problems import Answer, ServerUse
 from bot.workshop.host.lsp import processes
+from bot.workshop.host.lsp.bounds import Bounds, Pauses
 from bot.workshop.host.lsp.programs import Answered, Program
-from bot.workshop.host.lsp.waiting import Pauses
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bot.workshop.host.lsp.service import Service
 
-__all__ = ["Answered", "Hub", "Pauses", "Program", "Server"]
+__all__ = ["Answered", "Bounds", "Hub", "Pauses", "Program", "Server"]
 
 _GRACE = 1.0
 """Seconds for the loop to come to a call, beyond what the call itself may take."""

@@ -11,43 +11,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.workshop.host.lsp.bounds import Pauses
 from bot.workshop.host.lsp.rpc import ResponseError
 
 CONTENT_MODIFIED = -32801
 SERVER_CANCELLED = -32802
-
-
-@dataclass(frozen=True, slots=True)
-class Pauses:
-    """All in seconds, but for `refreshes`, which counts."""
-
-    start: float = 30.0
-    """For `initialize`."""
-
-    patience: float = 15.0
-    """For an answer, whoever still waits for it; and for a server's first."""
-
-    registration: float = 0.5
-    """After `initialized`, for a server that says only then that it can be asked."""
-
-    refresh: float = 0.03
-    """After an answer, for the word that it was too early."""
-
-    refreshes: int = 3
-
-    versioned: float = 0.15
-    unversioned: float = 0.4
-    first_open: float = 1.0
-    """Of silence after what was published, where that names a version or not, or is the first of a file."""
-
-    silent: float = 2.0
-    """Of silence that means a clean file, for a server of which that is known."""
-
-    stale_progress: float = 5.0
-    """A token of progress that is not heard of for so long holds nothing up."""
-
-    stop: float = 2.0
-    """For `shutdown` and `exit`, then it is killed."""
 
 
 class Progress:

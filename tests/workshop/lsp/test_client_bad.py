@@ -1,0 +1,334 @@
+"""Servers that answer garbage, never answer, flood, or die: each costs its diagnostics and nothing else, and what
+nobody said is never a clean file."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.problems import Answer
+from bot.workshop.host.lsp.servers import Bounds, Hub, Program
+from tests.support.language_servers import (
+    FILE,
+    LONG,
+    PULL,
+    PUSH,
+    QUICK,
+    SHORT,
+    Scripted,
+    item,
+    pulls,
+    script,
+)
+
+Play = Callable[..., Scripted]
+REPORT = {"id": 2, "result": {"kind": "full", "items": []}}
+"""What would be taken for a clean file, were it believed: the first request after `initialize` is the second."""
+
+
+def frame(message: object, says: int | None = None) -> str:
+    body = message if isinstance(message, str) else json.dumps(message)
+    return f"Content-Length: {len(body) if says is None else says}\r\n\r\n{body}"
+
+
+GARBAGE = {
+    "words": "Starting the server...\n\n\r\n\r\n" + frame(REPORT),
+    "a head that does not end": "x" * 5000,
+    "a head of many lines": "X-Filler: 1\r\n" * 1000,
+    "no length": "Content-Type: x\r\n\r\n" + frame(REPORT),
+    "a length below zero": frame(REPORT, -1) + frame(REPORT),
+    "a length that is too short": frame(REPORT, 10) + frame(REPORT),
+    "a length that is too long": frame(REPORT, 100) + frame(REPORT),
+    "a length of a terabyte": frame(REPORT, 1 << 40),
+    "a length above the most": frame(REPORT, (8 << 20) + 1),
+    "two lengths": "Content-Length: 1\r\n" + frame(REPORT),
+    "no JSON": frame("{]"),
+    "no object": frame([REPORT]),
+    "no number": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": NaN}}'),
+    "no UTF-8": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": "\xff"}}'),
+    "deep": frame('{"id": 2, "result": {"kind": "full", "items": ' + "[" * 100_000 + "]" * 100_000 + "}}"),
+    "a large number": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": ' + "9" * 10_000 + "}}"),
+}
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+def test_garbage_ends_the_server_and_is_no_answer(play: Play, name: str) -> None:
+    server = play(pulls([["raw", GARBAGE[name]]]))
+    server.open()
+    answered = server.ask()
+    assert answered.answer is Answer.UNAVAILABLE
+    assert answered.note.startswith("ended twice: it sent ")
+    assert server.server.off == answered.note
+
+
+ODD = {
+    "null": None,
+    "a list": [],
+    "no items": {"kind": "full"},
+    "unchanged": {"kind": "unchanged", "resultId": "1"},
+    "items that are no list": {"kind": "full", "items": {"0": item()}},
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_answer_without_a_report_is_not_a_clean_file(play: Play, name: str) -> None:
+    server = play(pulls([["reply", ODD[name]]]))
+    server.open()
+    answered = server.ask()
+    assert (answered.answer, answered.note) == (Answer.UNAVAILABLE, "answered with an error: no report")
+    assert not server.server.off
+
+
+def test_an_error_for_an_answer_is_said(play: Play) -> None:
+    server = play(pulls([["error", -32603]], [["items", []]]))
+    server.open()
+    assert server.ask().note == "answered with an error: as scripted"
+    assert server.ask().answer is Answer.COMPLETE
+
+
+def test_what_is_nobodys_answer_changes_nothing(play: Play) -> None:
+    strangers = [
+        {"id": identity, "result": REPORT["result"]} for identity in (True, "2", 2.0, None, 77, [2], {})
+    ]
+    wrong = [{"method": None, "params": 1}, {"method": 3, "id": 4}, {"id": [1], "method": "a"}, {}]
+    params: list[Any] = [None, 1, [], {}, {"uri": 1}, {"uri": "file://%ff/"}, {"uri": "file:///%00"}]
+    published = [{"method": "textDocument/publishDiagnostics", "params": one} for one in params]
+    progress = [{"method": "$/progress", "params": {"token": [1], "value": one}} for one in params]
+    sent = [*strangers, *wrong, *published, *progress]
+    server = play(pulls([*(["send", one] for one in sent), ["items", [item("found")]]]))
+    server.open()
+    assert server.said() == ["found"]
+
+
+@pytest.mark.parametrize("method", ["workspace/configuration", "client/registerCapability"])
+def test_requests_with_odd_parameters_are_answered(play: Play, method: str) -> None:
+    odd: list[Any] = [None, 1, [], {}, {"items": 1, "registrations": 1}]
+    odd += [{"items": [None, 1, {"section": 1}, {"section": "."}], "registrations": [None, {"id": 1}, {}]}]
+    asks = [["send", {"id": f"x{number}", "method": method, "params": one}] for number, one in enumerate(odd)]
+    server = play(pulls([*asks, ["items", [item("found")]]]))
+    server.open()
+    assert server.said() == ["found"]
+    server.wait(lambda: len(server.answers()) == len(odd))
+    assert all("result" in answer for answer in server.answers().values())
+
+
+@pytest.mark.parametrize("capabilities", [None, 1, [], {"textDocumentSync": "x", "diagnosticProvider": 3}])
+def test_odd_abilities_are_none(play: Play, capabilities: Any) -> None:
+    server = play(script(capabilities, {"textDocument/didOpen": [[["publish", [item("found")], 0]]]}))
+    server.open()
+    assert server.said() == ["found"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (
+            {"start": [["stderr", "no such\x1b[31m thing\n", 1], ["exit", 4]]},
+            "it ended with exit code 4: no such thing",
+        ),
+        ({"on": {"initialize": [[["error", -32000]]]}}, "as scripted"),
+        ({"on": {"initialize": [[]]}}, "its start took more than 0.1 s"),
+        ({"start": [["close"], ["sleep", 3600]]}, "it closed its standard output"),
+    ],
+)
+def test_one_that_does_not_start_is_off_and_says_why(play: Play, what: dict[str, Any], said: str) -> None:
+    pauses = replace(QUICK, start=0.1 if "took" in said else LONG)
+    server = play(what, pauses=pauses)
+    server.open()
+    assert server.ask().answer is Answer.UNAVAILABLE
+    assert server.server.off == f"could not be started: {said}"
+    server.wait(lambda: len([entry for entry in server.log() if "life" in entry]) == 1)
+
+
+@pytest.mark.parametrize("argv", [("/no/such/program",), ("a\0b",)])
+def test_one_that_is_not_there_is_off(hub: Hub, tmp_path: Path, argv: tuple[str, ...]) -> None:
+    server = hub.start(Program("missing", argv, tmp_path, {}))
+    server.open(FILE, "", "python")
+    assert server.diagnostics([FILE], LONG)[FILE].answer is Answer.UNAVAILABLE
+    assert server.off.startswith("could not be started: ")
+    assert (server.memory(), server.late(), server.version) == (0, {}, "")
+
+
+def test_one_that_never_answers_is_unknown_and_after_two_deadlines_off(play: Play) -> None:
+    server = play(pulls([], start=[]), pauses=replace(QUICK, patience=SHORT))
+    server.open()
+    server.wait(lambda: server.sent("textDocument/didOpen"))
+    first = server.ask(SHORT)
+    assert first.answer is Answer.TIMED_OUT
+    assert first.items == ()
+    assert not server.server.off
+    server.server.change(FILE, "other\n")
+    server.ask(SHORT)
+    assert server.server.off == "did not answer in time 2 times in a row"
+    began = time.monotonic()
+    assert server.ask(LONG).answer is Answer.UNAVAILABLE
+    assert time.monotonic() - began < LONG / 2
+
+
+def test_deadlines_count_only_in_a_row(play: Play) -> None:
+    answered: list[Any] = [["items", [item("found")]]]
+    server = play(pulls(answered, [], answered, []), pauses=replace(QUICK, refresh=0.0))
+    server.open()
+    for number in range(4):
+        server.server.change(FILE, f"{number}\n")
+        server.ask(LONG if number % 2 == 0 else SHORT)
+        server.wait(lambda number=number: len(server.sent("textDocument/diagnostic")) > number)
+    assert not server.server.off
+
+
+def test_a_slow_first_answer_is_no_reason_to_give_up(play: Play) -> None:
+    server = play(pulls([], [], [["items", [item("found")]]]))  # its patience is long
+    server.open()
+    for number in range(2):
+        server.ask(SHORT)
+        server.wait(lambda number=number: len(server.sent("textDocument/diagnostic")) > number)
+        server.server.change(FILE, f"{number}\n")
+    assert server.said() == ["found"]
+
+
+def test_what_comes_late_comes_with_the_next_result_and_once(play: Play) -> None:
+    server = play(pulls([["sleep", 0.3], ["items", [item("late")]]]))
+    server.open()
+    server.wait(lambda: server.sent("textDocument/didOpen"))
+    assert server.ask(SHORT).answer is Answer.TIMED_OUT
+    found: dict[str, Any] = {}
+    server.wait(lambda: found.update(server.server.late()) or found)
+    assert [problem.message for problem in found[FILE].items] == ["late"]
+    assert server.server.late() == {}
+
+
+def test_what_comes_late_about_an_older_text_never_comes(play: Play) -> None:
+    server = play(pulls([["sleep", 0.3], ["items", [item("old")]]], [["items", [item("new")]]]))
+    server.open()
+    server.wait(lambda: server.sent("textDocument/didOpen"))
+    assert server.ask(SHORT).answer is Answer.TIMED_OUT
+    server.wait(lambda: server.sent("textDocument/diagnostic"))
+    server.server.change(FILE, "other\n")
+    assert server.said() == ["new"]
+    assert server.server.late() == {}
+
+
+def test_what_a_server_takes_back_comes_with_the_next_result(play: Play) -> None:
+    change = [[["publish", [], 0], ["sleep", 0.3], ["publish", [item("more")], 0]]]
+    server = play(script(PUSH, {"textDocument/didOpen": change}))
+    server.open()
+    assert server.said() == []
+    found: dict[str, Any] = {}
+    server.wait(lambda: found.update(server.server.late()) or found)
+    assert [problem.message for problem in found[FILE].items] == ["more"]
+
+
+def test_one_that_dies_is_started_once_more_with_all_open_files(play: Play) -> None:
+    server = play(pulls([["exit", 1]], lives={"1": pulls([["items", [item("found")]]])}))
+    server.open("first\n", "one.py")
+    server.open("second\n")
+    server.server.change(FILE, "third\n")
+    assert server.said() == ["found"]
+    assert not server.server.off
+    opened = [message["params"]["textDocument"] for message in server.sent("textDocument/didOpen")][-2:]
+    assert {one["text"] for one in opened} == {"first\n", "third\n"}
+
+
+def test_one_that_dies_amid_edits_costs_no_answer(play: Play) -> None:
+    dies = {"textDocument/didChange": [[["kill", 9]]], "textDocument/diagnostic": [[["items", []]]]}
+    server = play(script(PULL, dies) | {"lives": {"1": pulls([["items", [item("found")]]])}})
+    server.open()
+    server.ask()
+    for number in range(20):
+        server.server.change(FILE, f"{number}\n")
+    assert server.said() == ["found"]
+    assert server.sent("textDocument/didOpen")[-1]["params"]["textDocument"]["text"] == "19\n"
+
+
+def test_a_second_death_is_the_last(play: Play) -> None:
+    server = play(pulls([["stderr", "panic!\n", 1], ["exit", 1]]))
+    server.open()
+    assert server.ask().answer is Answer.UNAVAILABLE
+    assert server.server.off == "ended twice: it ended with exit code 1: panic!"
+    assert sum("life" in entry for entry in server.log()) == 2
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        ["flood", {"method": "window/logMessage", "params": {"message": "x" * 1000}}],
+        ["flood", {"method": "$/progress", "params": {"token": 1, "value": {"kind": "report"}}}],
+        ["raw", frame({"method": "a", "params": "x" * (1 << 20)}), 20],
+    ],
+    ids=["messages", "progress", "bytes"],
+)
+def test_a_flood_is_dammed(play: Play, flood: list[Any]) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    server = play(pulls([flood]), bounds=Bounds(sent=8 << 20, messages=1000))
+    server.open()
+    assert server.ask().note.endswith("that nobody asked for")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
+
+
+def test_a_server_that_asks_without_end_and_reads_nothing_is_ended(play: Play) -> None:
+    bounds = Bounds(unread=1 << 20, messages=1 << 30, sent=1 << 40)
+    server = play(pulls([["flood", {"id": "x" * 1000, "method": "none/such"}]]), bounds=bounds)
+    server.open()
+    answered = server.ask()
+    assert answered.note == "ended twice: it does not read what it is sent"
+
+
+def test_one_that_does_not_read_holds_nobody_up(play: Play) -> None:
+    server = play(pulls([["sleep", 3600]]), bounds=Bounds(unread=1 << 20))
+    server.open()
+    server.ask(SHORT)
+    server.wait(lambda: server.sent("textDocument/diagnostic"))
+    for number in range(9):
+        server.server.change(FILE, str(number) * (1 << 18))
+    server.wait(lambda: len([entry for entry in server.log() if "life" in entry]) == 2)
+
+
+def test_ten_thousand_problems_are_kept_and_those_beyond_counted(play: Play) -> None:
+    every = [item("x", line) for line in range(10_007)]
+    server = play(pulls([["items", every]]))
+    server.open("x\n" * 10_007)
+    answered = server.ask()
+    assert answered.answer is Answer.COMPLETE
+    assert (len(answered.items), answered.dropped) == (10_000, 7)
+
+
+def test_what_is_not_open_is_not_asked_for(play: Play) -> None:
+    server = play(pulls([["items", []]]))
+    server.open()
+    assert server.ask(path="other.py").note == "not open"
+    server.server.close_file(FILE)
+    assert server.ask().note == "not open"
+    assert not server.sent("textDocument/diagnostic")
+
+
+def test_one_slow_server_takes_nothing_from_a_quick_one(play: Play, hub: Hub) -> None:
+    quick, slow = play(pulls([["items", [item("found")]]])), play(pulls([]))
+    for one in (quick, slow):
+        one.open()
+    assert quick.said() == ["found"]
+    found = hub.diagnostics({quick.server: [FILE], slow.server: [FILE]}, 1.0)
+    assert found[quick.server][FILE].answer is Answer.COMPLETE
+    assert found[slow.server][FILE].answer is Answer.TIMED_OUT
+
+
+def test_a_stop_is_never_waited_for_longer_than_it_may_take(tmp_path: Path) -> None:
+    hub = Hub()
+    on = {"shutdown": [[["sleep", 3600]]]}
+    servers = [Scripted(hub, tmp_path, script(PULL, on), pauses=replace(QUICK, stop=0.1)) for _ in range(2)]
+    servers.append(Scripted(hub, tmp_path, {"on": {"initialize": [[]]}}))
+    for one in servers:
+        one.wait(lambda one=one: one.sent("initialize"))
+    began = time.monotonic()
+    hub.stop()
+    hub.stop()
+    assert time.monotonic() - began < LONG / 2
+    for one in servers:
+        assert (one.server.off, one.server.memory()) == ("stopped", 0)
+        assert one.server.service._client.connection.process.poll() is not None
