@@ -4,7 +4,7 @@ in `bot/workshop/host/lsp/registry.py`."""
 from __future__ import annotations
 
 LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint")
-ON_EDIT = ("cargo", "shellcheck", "bash", "python", "json", "toml", "yaml")
+ON_EDIT = ("shellcheck", "bash", "python", "json", "toml", "yaml")
 """No servers: programs and parsers that are run over a changed file."""
 
 NAMES = (*LANGUAGE_SERVERS, *ON_EDIT)

@@ -97,6 +97,7 @@ class Workshop:
         kept: Sequence[Path] = (),
         way_out: WayOut | None = None,
         limits: Mapping[str, int] | None = None,
+        diagnostics: Mapping[str, Any] | None = None,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
@@ -107,7 +108,7 @@ class Workshop:
         read-only; `skills` is the one that is filled with skills meanwhile, seen at `skills_place`;
         `kept` are those in which the tools may read what this run kept. `way_out` is what can be reached of the
         network, nothing where it is left out. `limits` are those of `host/limits.py` that differ from the usual, by
-        name.
+        name. `diagnostics` is how what changes is looked at, as `protocol.md` says; not at all where it is left out.
         Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the
         host does not come up.
         """
@@ -122,6 +123,8 @@ class Workshop:
         channel = Channel(*process.pipes)
         try:
             hello = {**plan.hello, "assume_read": assume_read, "limits": dict(limits or {})}
+            if diagnostics is not None:
+                hello["diagnostics"] = dict(diagnostics)
             facts = _proved(confinement, channel, hello, folders)
             process.hold_inside()
             proxy = way_out.open(process.inside) if way_out and confinement.confines else None

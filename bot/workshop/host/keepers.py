@@ -14,9 +14,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bot.workshop.host import descendants, keeper
-from bot.workshop.host.limits import Limits
+from bot.workshop.host.limits import Limits, apply_to
+
+if TYPE_CHECKING:
+    import subprocess
 
 _GONE_LIMIT = 3.0
 """Seconds for a keeper to end what it keeps. A command can stop it, or kill it, but gains nothing by that."""
@@ -121,6 +125,7 @@ class Keepers:
         self.limits = limits
         self._idle: list[Keeper] = []
         self._all: dict[int, Keeper] = {}
+        self._beside: set[int] = set()
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
@@ -152,7 +157,19 @@ class Keepers:
             self._all.pop(kept.pid, None)
         return swept
 
+    def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+        """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would: `collect` leaves
+        it alone, and it has a command's limits. Raises `OSError`."""
+        import subprocess  # most runs of the host that only read have no use for it
+
+        with self._lock:
+            process = subprocess.Popen(argv, **how)
+            self._beside.add(process.pid)
+        apply_to(process.pid, self.limits)
+        return process
+
     def collect(self) -> int:
         """Kill whatever came to the host because its keeper is no more. Returns how many still ran."""
         with self._lock:
-            return descendants.sweep_only(lambda pid: pid not in self._all)
+            kept = self._all.keys() | self._beside
+            return descendants.sweep_only(lambda pid: pid not in kept)

@@ -76,6 +76,20 @@ def apply(chosen: Limits) -> None:
         _lower(resource.RLIMIT_NPROC, _TASKS_A_PROCESS * chosen.processes)
 
 
+def apply_to(pid: int, chosen: Limits) -> None:
+    """The same for a process that was just started, as far as it is still there."""
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: chosen.file,
+        resource.RLIMIT_NOFILE: chosen.open_files,
+        resource.RLIMIT_DATA: chosen.memory,
+    }
+    with contextlib.suppress(OSError):
+        for which, to in wanted.items():
+            soft, hard = resource.prlimit(pid, which)
+            resource.prlimit(pid, which, (_lower_of(to, soft), hard))
+
+
 def users_are_our_own() -> bool:
     """Whether this is a user namespace: elsewhere the kernel counts the processes of the user on the whole machine."""
     with contextlib.suppress(OSError), open(_USERS, "rb") as file:

@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,16 +50,18 @@ def run_program(
     cap: int,
     cancelled: Cancellation,
     stdin: bytes = b"",
+    start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Finished:
     """Run `argv` and return what it wrote, at most `cap` bytes.
 
-    `timeout` is in seconds. Raises `OSError` when the program cannot be started.
+    `timeout` is in seconds; `start` is `Keepers.start_beside` for what runs beside commands. Raises `OSError` when the
+    program cannot be started.
     """
     output, errors = Buffer(cap), Buffer(4096, keep_going=True)
     source = _as_file(stdin)
     began = time.monotonic()
     try:
-        process = subprocess.Popen(
+        process = start(
             list(argv),
             cwd=cwd,
             env=dict(environment),

@@ -26,6 +26,9 @@ _READ_LIMIT = 64 * 1024 * 1024
 """Bytes of a file over which it is not even hashed: `truncate -s 8T` takes a moment, reading it takes for ever.
 The gate lets out nothing near that size."""
 
+_QUICK = 20_000
+"""Files that are looked at in about 50 ms."""
+
 _TOTAL_LIMIT = 64 * 1024 * 1024
 _FRAME_LIMIT = 4 * 1024 * 1024
 _BATCH = 5000
@@ -86,6 +89,32 @@ class Scanner:
             size, total = size + length, total + length
         if batch:
             yield batch
+
+    def touched(self) -> list[str]:
+        """Files that were written, made or removed since they were known, by their stat data alone; none of a tree too
+        large to be looked through in a moment. The next `changes` will tell of them as well."""
+        if len(self._known) > _QUICK:
+            return []
+        names = self.context.files.names()
+        found = [
+            path
+            for path in names
+            if (stamp := _stamp(self._root, path)) is not None
+            and ((known := self._known.get(path)) is None or known.stamp != stamp)
+        ]
+        present = set(names)
+        return found + [path for path in self._known if path not in present and self._is_gone(path)]
+
+    def base_content(self, path: str) -> bytes | None:
+        """A file's bytes in the commit that the workshop started on; `None` where it is not in it."""
+        if not self._commit or "\n" in path:
+            return None
+        answer = self._git("cat-file", "--batch", stdin=os.fsencode(f"{self._commit}:{path}\n"))
+        header, _, rest = answer.partition(b"\n")
+        fields = header.rsplit(b" ", 2)
+        if len(fields) != 3 or fields[1] != b"blob" or not fields[2].isdigit():
+            return None
+        return rest[: int(fields[2])]
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """A tool changed the files that its result's metadata names: known from now on."""

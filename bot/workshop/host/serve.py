@@ -16,6 +16,7 @@ from bot.contracts import wire
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import descendants
 from bot.workshop.host.context import Answer, Context, ToolFailure
+from bot.workshop.host.diagnosing import Diagnosing
 from bot.workshop.host.history import History
 from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.records import Records
@@ -56,6 +57,8 @@ class Server:
         )
         self._records: dict[str, Records] = {}
         self._scanner = Scanner(self._context)
+        asked = hello.get("diagnostics")
+        self._diagnosing = Diagnosing(self._context, self._scanner, asked) if asked else None
 
     def run(self) -> None:
         reader = threading.Thread(target=self._read, name="frames", daemon=True)
@@ -123,12 +126,24 @@ class Server:
         self._context.records = self._records.setdefault(message.get("agent", ""), Records())
         self._begin(message["id"])
         try:
-            outcome = run_tool(message["tool"], message["arguments"], self._context)
+            if self._diagnosing is not None:
+                self._diagnosing.before(message["tool"])
+            if message["tool"] == "standing":
+                outcome = self._standing()
+            else:
+                outcome = run_tool(message["tool"], message["arguments"], self._context)
             self._scanner.note(outcome.metadata)
+            if self._diagnosing is not None:
+                outcome = self._diagnosing.after(message["tool"], outcome)
             frame = _result(message["id"], outcome)
         finally:
             self._end()
         wire.send_encoded(self._outgoing, frame)
+
+    def _standing(self) -> ToolOutcome:
+        """The supervisor's own question, at the end: what of the problems found is still there."""
+        found = self._diagnosing.standing() if self._diagnosing is not None else {}
+        return ToolOutcome("", metadata=found)
 
     def _scan(self, message: _Message) -> None:
         try:
@@ -137,6 +152,8 @@ class Server:
                     self._outgoing,
                     {"type": "changes", "id": message["id"], "files": batch, "done": False, "note": ""},
                 )
+                if self._diagnosing is not None:
+                    self._diagnosing.changed_meanwhile([entry["path"] for entry in batch])
             note = self._scanner.note_for_people
         except OSError as error:
             note = f"the work tree could not be scanned: {error}"

@@ -1,0 +1,200 @@
+"""Has what a call changed looked at, and adds what was found to the call's result. Whatever goes wrong with that costs
+nothing but the diagnostics.
+
+The servers and all that speaks to them are imported when the first file is read that is of interest, on a thread.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.workshop.host import files
+from bot.workshop.host.context import Context, ToolFailure
+from bot.workshop.host.lsp.registry import of_interest
+from bot.workshop.host.scan import Scanner
+from bot.workshop.host.text import NotTextError, decode
+
+if TYPE_CHECKING:
+    from bot.workshop.host.lsp.session import Session
+    from bot.workshop.host.lsp.told import Report
+
+_VIEW = "view"
+_EDITS = ("edit", "write", "patch")
+_SHELL = ("bash", "bash_output", "bash_kill")
+
+_LARGEST = 1 << 20
+"""Bytes over which a file is not looked at: such files are made by programs."""
+
+
+class Diagnosing:
+    """One a tool host. Used by the working thread alone."""
+
+    def __init__(self, context: Context, scanner: Scanner, asked: Mapping[str, Any]) -> None:
+        """`asked` is what `hello` says: `wait`, `servers`, `said`, and `again` where a host before this one worked on
+        the tree."""
+        self._context = context
+        self._scanner = scanner
+        self._asked = asked
+        self._shown: queue.Queue[tuple[str, str]] = queue.Queue()
+        self._session: Session | None = None
+        self._loader: threading.Thread | None = None
+        self._pending: dict[str, None] = {}
+        self._broken = ""
+        self._held = 0.0
+
+    def before(self, tool: str) -> None:
+        """An edit is about to be made: what was read must be known as it is. Nothing is begun for that."""
+        self._held = 0.0
+        if tool not in _EDITS or self._loader is None or self._broken:
+            return
+        began = time.monotonic()
+        if session := self._ready():
+            session.settle(began + self._asked["wait"])
+        self._held = time.monotonic() - began
+
+    def after(self, tool: str, outcome: ToolOutcome) -> ToolOutcome:
+        """The result with what was found, where a file of interest changed; else as it is."""
+        if self._broken or self._context.cancelled.is_set():
+            return outcome
+        try:
+            report = self._look(tool, outcome)
+        except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
+            self._broken = f"{type(error).__name__}: {error}"
+            said = f"Diagnostics are off for the rest of the run: {self._broken}"
+            return replace(outcome, content=f"{outcome.content}\n{said}")
+        return outcome if report is None else _with(outcome, report)
+
+    def changed_meanwhile(self, names: Sequence[str]) -> None:
+        """Files that changed without a call having said so; looked at with the next result."""
+        self._pending.update(dict.fromkeys(names))
+
+    def standing(self) -> dict[str, Any]:
+        """What the supervisor is told at the end: new errors by file, and what the servers took. They are ended."""
+        session, self._session = self._session, None
+        self._broken = self._broken or "ended"
+        if session is None:
+            return {"standing": [], "servers": []}
+        from bot.workshop.host.lsp.told import error_line, plain_use
+
+        standing = [
+            {
+                "path": name,
+                "sha256": files.sha256(text.encode("utf-8", "surrogatepass")),
+                "errors": [error_line(problem) for problem in new[:5]],
+            }
+            for name, text, new in session.standing()
+            if new
+        ]
+        uses = [plain_use(use) for use in session.uses()]
+        session.end()
+        return {"standing": standing[:100], "servers": uses}
+
+    def _look(self, tool: str, outcome: ToolOutcome) -> Report | None:
+        if tool == _VIEW and not outcome.is_error:
+            self._read(str(outcome.metadata.get("path", "")))
+        names, moved = _edited(tool, outcome.metadata)
+        if tool in _SHELL:
+            names = self._scanner.touched()
+        if self._pending:
+            names = list(dict.fromkeys((*self._pending, *names)))
+            self._pending.clear()
+        names = [name for name in names if of_interest(name)]
+        session = self._ready() if names or self._session else None
+        if session is None:
+            return None
+        began = time.monotonic() - self._held  # one limit for what was waited before the edit and after it
+        return (session.changed(names, moved, began) if names else None) or session.came_late()
+
+    def _read(self, name: str) -> None:
+        if not of_interest(name) or (text := self._now(name)) is None:
+            return
+        before = self._before(name) if self._asked.get("again") else text
+        if before is None:
+            return
+        self._shown.put((name, before))
+        if self._loader is None:
+            self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
+            self._loader.start()
+
+    def _load(self) -> None:
+        """Import and begin what looks on, then show it the files that were read."""
+        try:
+            session = self._new_session()
+            while True:
+                name, text = self._shown.get()
+                session.read(name, text)
+                self._shown.task_done()
+        except Exception as error:  # noqa: BLE001 - as in `after`
+            self._broken = f"{type(error).__name__}: {error}"
+
+    def _ready(self) -> Session | None:
+        """The session, when all that was read has been shown to it; `None` where that takes too long."""
+        if self._loader is None:
+            self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
+            self._loader.start()
+        until = time.monotonic() + self._asked["wait"]
+        while (self._session is None or self._shown.unfinished_tasks) and time.monotonic() < until:
+            if self._broken:
+                return None
+            time.sleep(0.001)
+        return self._session
+
+    def _new_session(self) -> Session:
+        from bot.workshop.host.lsp.probe import Settings
+        from bot.workshop.host.lsp.session import Session
+
+        settings = Settings(
+            self._asked["wait"], self._asked.get("servers", {}), frozenset(self._asked.get("said", ()))
+        )
+        self._session = Session(self._context, settings, self._before, self._now)
+        return self._session
+
+    def _now(self, name: str) -> str | None:
+        try:
+            with files.opened(self._context, self._context.root / name, name) as (fd, status):
+                if status.st_size > _LARGEST:
+                    return None
+                return decode(files.read_all(fd, name)).content
+        except (ToolFailure, NotTextError):
+            return None
+
+    def _before(self, name: str) -> str | None:
+        """As it was before the first change that a tool made; else as the commit has it that the run began with."""
+        history = self._context.history
+        versions = history.versions(name)
+        data: bytes | None = None
+        if versions:
+            try:
+                data = history.content(versions[0])
+            except LookupError:
+                return None
+        else:
+            data = self._scanner.base_content(name)
+        try:
+            return None if data is None or len(data) > _LARGEST else decode(data).content
+        except NotTextError:
+            return None
+
+
+def _edited(tool: str, metadata: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The files that an edit changed, and of those that it moved the old names."""
+    if tool not in _EDITS:
+        return [], {}
+    several = metadata.get("files")
+    found = [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
+    moved = {str(one["path"]): str(one["moved_from"]) for one in found if "moved_from" in one}
+    return [str(one["path"]) for one in found], moved
+
+
+def _with(outcome: ToolOutcome, report: Report) -> ToolOutcome:
+    from bot.workshop.host.lsp.told import record, text
+
+    said = text(report)
+    content = f"{outcome.content}\n{said}" if said else outcome.content
+    return replace(outcome, content=content, metadata={**outcome.metadata, "diagnostics": record(report)})

@@ -1,0 +1,241 @@
+"""Which language servers there are, as data: for which files, how each is started, what has to be there for it. To add
+one, describe it in `SERVERS`, and name it in `bot/contracts/servers.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+_PYTHON = {".py": "python", ".pyi": "python"}
+_SCRIPT = {
+    ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
+    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
+}  # fmt: skip
+_C = {
+    ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp", ".hxx": "cpp",
+}  # fmt: skip
+_GO = {".go": "go"}
+
+_TSC_SPEAKS = 7
+"""From this version on TypeScript's own compiler is a language server."""
+
+_SMALL_FILE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server is looked for. `programs` are those of ours, by name; `folder` is that of the file in question."""
+
+    root: Path
+    folder: Path
+    environment: Mapping[str, str]
+    programs: Mapping[str, str]
+
+    def ours(self, name: str) -> str:
+        return self.programs.get(name, "")
+
+    def of_project(self, name: str) -> str:
+        """In `node_modules/.bin` next to the file or above it, or in the project's virtual environment."""
+        for folder in self.folders():
+            if _runs(path := folder / "node_modules" / ".bin" / name):
+                return str(path)
+        return self._of_environment(name)
+
+    def anywhere(self, name: str) -> str:
+        return self.of_project(name) or shutil.which(name, path=self.environment.get("PATH", "")) or ""
+
+    def above(self, *names: str) -> Path | None:
+        """The first of these files in the folder of the file or above it, within the tree."""
+        return next((f / name for f in self.folders() for name in names if (f / name).is_file()), None)
+
+    def folders(self) -> Iterator[Path]:
+        folder = self.folder if self.folder.is_relative_to(self.root) else self.root
+        yield folder
+        while folder != self.root:
+            folder = folder.parent
+            yield folder
+
+    def _of_environment(self, name: str) -> str:
+        named = self.environment.get("VIRTUAL_ENV", "")
+        places = (self.root / ".venv", self.root / "venv", *([Path(named)] if named else []))
+        return next((str(place / "bin" / name) for place in places if _runs(place / "bin" / name)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How one is started here. `asks` is the command line that names its version."""
+
+    argv: tuple[str, ...]
+    asks: tuple[str, ...]
+    options: object = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+Find = Callable[[Place], "Start | str"]
+"""How it is started at a place; else why not, as a clause for people; empty where it has no business there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`files` maps the ends of names to the protocol's names of languages. `variables` are set for it; in them
+    `{tmp}` is a folder outside the tree."""
+
+    name: str
+    files: Mapping[str, str]
+    find: Find
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def language(self, path: str) -> str:
+        return self.files.get(PurePosixPath(path).suffix.lower(), "")
+
+
+def _ty(place: Place) -> Start | str:
+    program = place.ours("ty") or place.anywhere("ty")
+    return Start((program, "server"), (program, "--version")) if program else "it is not installed"
+
+
+def _ruff(place: Place) -> Start | str:
+    program = place.ours("ruff") or place.anywhere("ruff")
+    if not program:
+        return "it is not installed"
+    # Without a configuration it would enable hundreds of rules that nobody here asked for.
+    options = None if _configures_ruff(place) else {"settings": {"lint": {"select": ["E9", "F"]}}}
+    return Start((program, "server"), (program, "--version"), options)
+
+
+def _configures_ruff(place: Place) -> bool:
+    if place.above("ruff.toml", ".ruff.toml"):
+        return True
+    project = place.above("pyproject.toml")
+    return project is not None and "[tool.ruff" in _read(project)
+
+
+def _typescript(place: Place) -> Start | str:
+    own = place.above("node_modules/typescript/package.json")
+    version = _version(own) if own else ""
+    compiler = place.of_project("tsc") if own else place.anywhere("tsc")
+    if compiler and (not version or _major(version) >= _TSC_SPEAKS):
+        return Start((compiler, "--lsp", "--stdio"), (compiler, "--version"))
+    server = place.anywhere("typescript-language-server")
+    if own and server:
+        library = str(own.parent / "lib")
+        options = {"tsserver": {"path": library}, "disableAutomaticTypingAcquisition": True}
+        return Start((server, "--stdio"), (server, "--version"), options)
+    if own:
+        return f"the project's TypeScript {version} needs typescript-language-server, which is not there"
+    return "there is no TypeScript in node_modules or on PATH"
+
+
+def _gopls(place: Place) -> Start | str:
+    if not place.above("go.mod", "go.work"):
+        return "there is no go.mod"
+    program = place.anywhere("gopls")
+    return Start((program,), (program, "version")) if program else "it is not installed"
+
+
+def _clangd(place: Place) -> Start | str:
+    found = place.above("compile_commands.json", "build/compile_commands.json")
+    if found is None:
+        return "there is no compile_commands.json"
+    program = place.anywhere("clangd")
+    argv = (program, "--background-index=false", f"--compile-commands-dir={found.parent}")
+    return Start(argv, (program, "--version")) if program else "it is not installed"
+
+
+def _biome(place: Place) -> Start | str:
+    if not place.above("biome.json", "biome.jsonc"):
+        return ""
+    program = place.anywhere("biome")
+    return Start((program, "lsp-proxy"), (program, "--version")) if program else "it is not installed"
+
+
+def _oxlint(place: Place) -> Start | str:
+    if not place.above(".oxlintrc.json", ".oxlintrc.jsonc"):
+        return ""
+    program = place.anywhere("oxlint")
+    return Start((program, "--lsp"), (program, "--version")) if program else "it is not installed"
+
+
+SERVERS: tuple[Known, ...] = (
+    Known("ty", _PYTHON, _ty),
+    Known("ruff", _PYTHON, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}),
+    Known("typescript", _SCRIPT, _typescript),
+    Known(
+        "gopls",
+        _GO,
+        _gopls,
+        # Nothing is fetched, no other toolchain chosen by the repository, go.mod and go.sum left as they are.
+        {
+            "GOFLAGS": "-mod=readonly",
+            "GOTOOLCHAIN": "local",
+            "GOTELEMETRY": "off",
+            "GOPROXY": "off",
+            "GOCACHE": "{tmp}/go",
+        },
+    ),
+    Known("clangd", _C, _clangd),
+    Known("biome", _SCRIPT, _biome),
+    Known("oxlint", _SCRIPT, _oxlint),
+)
+
+
+PARSED: Mapping[str, tuple[str, ...]] = {
+    "python": (".py", ".pyi"),
+    "json": (".json",),
+    "toml": (".toml",),
+    "yaml": (".yml", ".yaml"),
+    "shellcheck": (".sh", ".bash"),
+    "bash": (".sh", ".bash"),
+}
+"""For which files what is no server is run (`parsers.py`)."""
+
+_INTERESTING = frozenset(end for known in SERVERS for end in known.files) | frozenset(
+    sum(PARSED.values(), ())
+)
+
+
+def of_interest(path: str) -> bool:
+    """Whether anything here looks at a file of this name."""
+    return PurePosixPath(path).suffix.lower() in _INTERESTING
+
+
+def commanded(command: str, found: Start | str) -> Start | str:
+    """The start that a policy names in place of the usual one, whose options it keeps."""
+    try:
+        argv = tuple(shlex.split(command))
+    except ValueError as error:
+        return f"its command in the policy is none: {error}"
+    if not argv:
+        return "its command in the policy is empty"
+    usual = found if isinstance(found, Start) else Start((), ())
+    return Start(argv, (argv[0], "--version"), usual.options, usual.settings)
+
+
+def _version(package: Path) -> str:
+    try:
+        found = json.loads(_read(package)).get("version", "")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+def _major(version: str) -> int:
+    first = version.partition(".")[0]
+    return int(first) if first.isdigit() and len(first) < 5 else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_SMALL_FILE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _runs(path: Path) -> bool:
+    return os.access(path, os.X_OK) and path.is_file()

@@ -1,0 +1,363 @@
+"""What looks on while files are edited: which language servers and parsers, from what text on, and what is new in it.
+
+Nothing is started before a file of its language is read or changed; nothing is waited for but after a change, and
+then no longer than the limit. What comes later is told with a later result.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from bot.contracts.problems import Answer, Problem, ServerUse
+from bot.workshop.host.context import Context
+from bot.workshop.host.lsp import parsers
+from bot.workshop.host.lsp.baseline import Change, compare, together
+from bot.workshop.host.lsp.installed import Missing
+from bot.workshop.host.lsp.lane import Lane, Look, Watched
+from bot.workshop.host.lsp.probe import Settings, begin
+from bot.workshop.host.lsp.registry import SERVERS, Known, Place, Start, commanded, of_interest
+from bot.workshop.host.lsp.servers import Answered, Hub
+from bot.workshop.host.lsp.told import Report
+
+MOST_SERVERS = 3
+MOST_FILES = 20
+"""That are looked at after one call."""
+
+MOST_IMPORTERS = 10
+
+_LOOK_EVERY = 2.0
+"""Seconds between two looks at the memory of servers."""
+
+_IMPORTING = r"(?:from|import|export|const|let|var|\}|#[ \t]*include|.*\brequire\b)"
+"""How a line begins that may name another file."""
+
+_RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
+
+
+@dataclass(slots=True)
+class Session:
+    """`before(name)` is a file's text before the agent's first change of it, by what the run keeps; `None` where it was
+    not there. `now(name)` is its text now, `None` where it is gone or no text."""
+
+    context: Context
+    settings: Settings
+    before: Callable[[str], str | None]
+    now: Callable[[str], str | None]
+    servers: Sequence[Known] = SERVERS
+    hub: Hub = field(default_factory=Hub)
+    _files: dict[str, Watched] = field(default_factory=dict)
+    _lanes: dict[str, Lane] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
+    _late: list[tuple[Lane, Look]] = field(default_factory=list)
+    _news: threading.Condition = field(default_factory=threading.Condition)
+    _over_memory: dict[str, str] = field(default_factory=dict)
+    _standing: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._said |= self.settings.said
+
+    def read(self, name: str, text: str) -> None:
+        """The agent was shown this file, which it may change later. Returns at once."""
+        if name in self._files or not of_interest(name):
+            return
+        file = self._files[name] = Watched(name, text, text)
+        for lane in self._lanes_of(name):
+            lane.warm(file)
+
+    def settle(self, until: float) -> None:
+        """Before a change: have the servers look at what was read as it still is, for what changes on disk changes
+        what is found in others."""
+        with self._news:
+            self._news.wait_for(
+                lambda: not any(lane.warming for lane in self._lanes.values() if not lane.why_off),
+                max(0.0, until - time.monotonic()),
+            )
+
+    def changed(self, names: Sequence[str], moved: Mapping[str, str], began: float) -> Report | None:
+        """What is new in these files, and in those that use them; `None` where nothing of it is for anybody here.
+        `moved` maps new names to old ones; `began` is when the wait did, by `time.monotonic`."""
+        until = began + self.settings.wait
+        files = [file for name in names if (file := self._taken(name, moved.get(name, ""))) is not None]
+        left_out = files[MOST_FILES:]
+        files = files[:MOST_FILES]
+        if not files:
+            return None
+        looks = self._ask(files, until)
+        looked = [*self._parsed(files, until)]
+        self._wait(looks, until)
+        self._late = [(lane, look) for lane, look in self._late if look.still() and not look.over]
+        for lane, look in looks:
+            if look.over and not look.answers:
+                continue  # its files are gone, and nobody uses them
+            looked.append(self._judged(lane, look))
+            if looked[-1][1] is Answer.TIMED_OUT:
+                self._late.append((lane, look))
+        notes = (f"{len(left_out)} more changed files were not looked at.",) if left_out else ()
+        return self._report(looked, files, began, notes=notes)
+
+    def came_late(self) -> Report | None:
+        """What was found in earlier changes since, where the files are still as they were."""
+        done = [(lane, look) for lane, look in self._late if look.over or lane.why_off]
+        if not done:
+            return None
+        self._late = [one for one in self._late if one not in done]
+        good = [(lane, look) for lane, look in done if look.still()]
+        looked = [self._judged(lane, look) for lane, look in good]
+        looked = [one for one in looked if one[1] is not Answer.TIMED_OUT]
+        files = [file for _, look in good for file in look.files]
+        return self._report(looked, files, time.monotonic(), late=True) if looked else None
+
+    def standing(self) -> Iterator[tuple[str, str, tuple[Problem, ...]]]:
+        """Of each file that was changed and answered for: its name, its text, and the new errors in it."""
+        there = ((name, *one) for name, one in self._standing.items() if self._files[name].now == one[0])
+        for name, text, new in there:
+            yield name, text, together([Change(new)]).new
+
+    def uses(self) -> tuple[ServerUse, ...]:
+        uses: list[ServerUse] = []
+        for lane in self._lanes.values():
+            if lane.server is not None:
+                use = lane.server.use()
+                version = use.version or self.settings.versions.get(lane.name, "")
+                note = self._over_memory.get(lane.name, use.note)
+                uses.append(replace(use, version=version, note=note))
+            elif lane.missing:
+                uses.append(ServerUse(lane.name, "", note=f"not available: {lane.missing}"))
+        refused = (
+            ServerUse(name, "", note=f"not available: {why}") for name, why in self._refused.items() if why
+        )
+        return (*uses, *refused)
+
+    def end(self) -> None:
+        self._ended.set()
+        for lane in self._lanes.values():
+            lane.end()
+        self.hub.stop()
+
+    def _taken(self, name: str, old: str) -> Watched | None:
+        """The file with its text as it is now; `None` where there is nothing to look at."""
+        if not of_interest(name):
+            return None
+        text = self.now(name)
+        file = self._files.get(name)
+        if file is not None:
+            if file.now == text:
+                return None
+            file.now = text
+            return file
+        if old:
+            was = self._files.get(old)
+            before = was.before if was else self.before(old)
+            file = Watched(name, before, text, dict(was.base) if was else {})
+        else:
+            file = Watched(name, self.before(name), text)
+        if file.before == text:
+            return None
+        self._files[name] = file
+        return file
+
+    def _lanes_of(self, name: str) -> list[Lane]:
+        return [lane for known in self.servers if known.language(name) and (lane := self._lane(known, name))]
+
+    def _lane(self, known: Known, name: str) -> Lane | None:
+        """The server's, begun where it was not yet."""
+        if known.name in self._lanes or known.name in self._refused:
+            return self._lanes.get(known.name)
+        asked = self.settings.servers.get(known.name, {})
+        if asked.get("off"):
+            self._refused[known.name] = ""
+            return None
+        found = known.find(self._place(name))
+        if command := str(asked.get("command", "")):
+            found = commanded(command, found)
+        if not isinstance(found, Start) or len(self._lanes) >= MOST_SERVERS:
+            why = f"there are {MOST_SERVERS} servers already" if isinstance(found, Start) else found
+            self._refused[known.name] = why
+            return None
+        if not self._lanes:
+            threading.Thread(target=self._mind_memory, name="memory of servers", daemon=True).start()
+        start = found
+        lane = Lane(known, lambda: begin(known, start, self.context, self.hub, self.settings), self._tell)
+        self._lanes[known.name] = lane
+        return lane
+
+    def _place(self, name: str) -> Place:
+        root = Path(self.context.real_root)
+        return Place(root, (root / name).parent, self.context.environment, self.context.programs)
+
+    def _tell(self) -> None:
+        with self._news:
+            self._news.notify_all()
+
+    def _ask(self, files: Sequence[Watched], until: float) -> list[tuple[Lane, Look]]:
+        """Every server about its files, at the same time."""
+        lanes: dict[str, Lane] = {lane.name: lane for file in files for lane in self._lanes_of(file.name)}
+        looks: list[tuple[Lane, Look]] = []
+        for lane in lanes.values():
+            own = tuple(file for file in files if lane.known.language(file.name))
+            others = tuple(self._importers(lane, own))
+            look = Look(own, others, until, {file.name: file.now for file in own})
+            looks.append((lane, look))
+            lane.look(look)
+        return looks
+
+    def _importers(self, lane: Lane, changed: Sequence[Watched]) -> list[Watched]:
+        """The open files that seem to use one of the changed ones."""
+        stems = {stem for file in changed for stem in _stems(file.name)}
+        if not stems:
+            return []
+        named = "|".join(map(re.escape, stems))
+        uses = re.compile(rf"^[ \t]*{_IMPORTING}.*\b(?:{named})\b", re.MULTILINE)
+        rest = [
+            file for file in self._files.values() if file not in changed and lane.known.language(file.name)
+        ]
+        return [file for file in rest if file.now is not None and uses.search(file.now)][:MOST_IMPORTERS]
+
+    def _wait(self, looks: Sequence[tuple[Lane, Look]], until: float) -> None:
+        def answered() -> bool:
+            return all(look.over or (look.answers and not _is_late(look)) for _, look in looks)
+
+        with self._news:
+            self._news.wait_for(answered, max(0.0, until - time.monotonic()))
+
+    def _parsed(self, files: Sequence[Watched], until: float) -> Iterator[tuple[str, Answer, Change]]:
+        for parser in parsers.PARSERS:
+            own = [file for file in files if parser.takes(file.name) and file.now is not None]
+            if (
+                not own
+                or self.settings.servers.get(parser.name, {}).get("off")
+                or self._is_there(parser.instead)
+            ):
+                continue
+            run = parser.find(self._place(own[0].name))
+            if isinstance(run, str):
+                self._refused[parser.name] = run
+                continue
+            found = [self._parse(parser.name, run, file, until) for file in own]
+            answers, changes = zip(*found, strict=True)
+            yield parser.name, min(answers, key=_RANK.index), together(changes)
+
+    def _parse(self, name: str, run: parsers.Check, file: Watched, until: float) -> tuple[Answer, Change]:
+        assert file.now is not None
+        if name not in file.base:
+            old = Answered(Answer.COMPLETE)  # of a file that was not there
+            if file.before is not None:
+                old = parsers.asked(run, self.context, file.name, file.before, until)
+            if old.answer is not Answer.COMPLETE:
+                return old.answer, Change()
+            file.base[name] = old.items
+        after = parsers.asked(run, self.context, file.name, file.now, until)
+        if after.answer is not Answer.COMPLETE:
+            return after.answer, Change()
+        return after.answer, self._stand(file, name, compare(file.base[name], after.items))
+
+    def _is_there(self, names: Iterable[str]) -> bool:
+        """Whether one of those does the work."""
+        for name in names:
+            lane = self._lanes.get(name)
+            if lane is not None and not lane.why_off:
+                return True
+            if (
+                lane is None
+                and name in {parser.name for parser in parsers.PARSERS}
+                and name not in self._refused
+            ):
+                return not self.settings.servers.get(name, {}).get("off")
+        return False
+
+    def _judged(self, lane: Lane, look: Look) -> tuple[str, Answer, Change]:
+        """How a server answered, and what is new by it. Of files that it did not answer for nothing is."""
+        if not look.answers and not look.over:
+            return lane.name, Answer.TIMED_OUT, Change()
+        answers = [answered.answer for answered in look.answers.values()]
+        missing = Missing(lane.name, self.context, self._files.values())
+        changes: list[Change] = []
+        for file in (*look.files, *look.others):
+            answered = look.answers.get(file.name)
+            base = file.base.get(lane.name)
+            if answered is not None and answered.answer is Answer.COMPLETE and base is not None:
+                changes.append(self._stand(file, lane.name, compare(base, answered.items, missing)))
+            elif answered is not None and answered.answer is Answer.COMPLETE:
+                answers.append(Answer.TIMED_OUT)  # nobody knows what was there before
+        answer = min(answers, key=_RANK.index, default=Answer.COMPLETE)
+        return lane.name, answer, together(changes) if answer is Answer.COMPLETE else Change()
+
+    def _stand(self, file: Watched, tool: str, change: Change) -> Change:
+        """Note what is new in it, for the end of the run."""
+        if file.now is not None:
+            text, known = self._standing.get(file.name, ("", ()))
+            others = tuple(problem for problem in known if problem.tool != tool) if text == file.now else ()
+            new = tuple(problem for problem in change.new if problem.severity == "error")
+            self._standing[file.name] = file.now, (*others, *new)
+        return change
+
+    def _report(
+        self,
+        looked: Sequence[tuple[str, Answer, Change]],
+        files: Sequence[Watched],
+        began: float,
+        *,
+        late: bool = False,
+        notes: tuple[str, ...] = (),
+    ) -> Report:
+        change = together(change for _, _, change in looked)
+        names = tuple(dict.fromkeys(file.name for file in files))
+        return Report(
+            tuple((name, answer) for name, answer, _ in looked),
+            change,
+            waited=0.0 if late else time.monotonic() - began,
+            limit=self.settings.wait,
+            late=late,
+            files=names,
+            said=tuple(self._to_say(names)),
+            notes=notes,
+            uses=self.uses(),
+        )
+
+    def _to_say(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """What is missing for these files, or is gone: each once a run."""
+        ours = {known.name for known in self.servers if any(known.language(name) for name in names)}
+        ours |= {parser.name for parser in parsers.PARSERS if any(parser.takes(name) for name in names)}
+        for name in sorted(ours):
+            lane = self._lanes.get(name)
+            why = self._refused.get(name, "") if lane is None else lane.missing
+            off = self._over_memory.get(name, lane.server.off if lane and lane.server else "")
+            if why and self._once(f"missing {name}"):
+                yield f"missing {name}", f"{name} is not available: {why}"
+            elif off and self._once(f"off {name}"):
+                yield f"off {name}", f"{name} is off for the rest of the run: {off}"
+
+    def _once(self, key: str) -> bool:
+        new = key not in self._said
+        self._said.add(key)
+        return new
+
+    def _mind_memory(self) -> None:
+        while not self._ended.wait(_LOOK_EVERY):
+            for lane in list(self._lanes.values()):
+                server = lane.server
+                if server is not None and not server.off and server.memory() > self.settings.memory:
+                    self._over_memory[lane.name] = f"it held over {self.settings.memory >> 20} MiB"
+                    server.stop()
+
+
+def _is_late(look: Look) -> bool:
+    return any(answered.answer is Answer.TIMED_OUT for answered in look.answers.values())
+
+
+def _stems(name: str) -> Iterator[str]:
+    """The names by which others import a file."""
+    path = PurePosixPath(name)
+    if path.stem in ("__init__", "index", "mod"):
+        yield path.parent.name
+    else:
+        yield path.stem
+    if path.suffix == ".go":
+        yield path.parent.name

@@ -1,0 +1,168 @@
+"""How each server is started for a project, and why not where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.servers import LANGUAGE_SERVERS, ON_EDIT
+from bot.workshop.host.lsp.parsers import PARSERS
+from bot.workshop.host.lsp.registry import PARSED, SERVERS, Known, Place, Start, commanded, of_interest
+
+
+def known(name: str) -> Known:
+    return next(one for one in SERVERS if one.name == name)
+
+
+def project(root: Path, files: Mapping[str, str], programs: tuple[str, ...] = ()) -> None:
+    for name, text in {**files, **dict.fromkeys(programs, "#!/bin/sh\n")}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+        (root / name).chmod(0o755)
+
+
+def place(root: Path, folder: str = "", **programs: str) -> Place:
+    return Place(root, root / folder, {"PATH": str(root / "path")}, programs)
+
+
+def argv(root: Path, start: Start | str) -> str:
+    assert isinstance(start, Start), start
+    return " ".join(start.argv).replace(f"{root}/", "")
+
+
+def test_the_names_are_those_that_a_policy_may_name() -> None:
+    assert tuple(one.name for one in SERVERS) == LANGUAGE_SERVERS
+    assert {parser.name for parser in PARSERS} == set(PARSED) == set(ON_EDIT)
+
+
+def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
+    project(tmp_path, {}, (".venv/bin/ty", "path/ruff"))
+    assert argv(tmp_path, known("ty").find(place(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
+    assert argv(tmp_path, known("ty").find(place(tmp_path))) == ".venv/bin/ty server"
+    assert argv(tmp_path, known("ruff").find(place(tmp_path))) == "path/ruff server"
+    assert known("ty").find(Place(tmp_path, tmp_path, {"PATH": ""}, {})) != ""
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        ({}, True),
+        ({"pyproject.toml": "[project]\n"}, True),
+        ({"pyproject.toml": "[tool.ruff.lint]\nselect = ['ALL']\n"}, False),
+        ({"ruff.toml": ""}, False),
+        ({"lib/.ruff.toml": ""}, False),
+    ],
+)
+def test_ruff_looks_for_errors_alone_where_nobody_configured_it(
+    tmp_path: Path, files: dict[str, str], chosen: bool
+) -> None:
+    project(tmp_path, {"lib/a.py": "", **files})
+    start = known("ruff").find(place(tmp_path, "lib", ruff="ruff"))
+    assert isinstance(start, Start)
+    assert start.options == ({"settings": {"lint": {"select": ["E9", "F"]}}} if chosen else None)
+
+
+def package(version: str) -> dict[str, str]:
+    return {"node_modules/typescript/package.json": f'{{"version": "{version}"}}'}
+
+
+@pytest.mark.parametrize(
+    ("files", "programs", "started"),
+    [
+        (package("7.0.2"), ("node_modules/.bin/tsc",), "node_modules/.bin/tsc --lsp --stdio"),
+        (
+            package("5.9.3"),
+            ("node_modules/.bin/tsc", "node_modules/.bin/typescript-language-server"),
+            "node_modules/.bin/typescript-language-server --stdio",
+        ),
+        (
+            package("5.9.3"),
+            ("node_modules/.bin/tsc", "path/typescript-language-server"),
+            "path/typescript-language-server --stdio",
+        ),
+        ({}, ("path/tsc",), "path/tsc --lsp --stdio"),
+    ],
+)
+def test_typescript_is_the_project_s_own(
+    tmp_path: Path, files: dict[str, str], programs: tuple[str, ...], started: str
+) -> None:
+    project(tmp_path, files, programs)
+    start = known("typescript").find(place(tmp_path, "src/deep"))
+    assert argv(tmp_path, start) == started
+    if "server" in started:
+        assert isinstance(start, Start)
+        assert isinstance(start.options, dict)
+        assert start.options["tsserver"] == {"path": f"{tmp_path}/node_modules/typescript/lib"}
+
+
+def test_an_old_typescript_without_its_server_is_named(tmp_path: Path) -> None:
+    project(tmp_path, package("5.9.3"), ("node_modules/.bin/tsc", "path/tsc"))
+    said = known("typescript").find(place(tmp_path))
+    assert said == "the project's TypeScript 5.9.3 needs typescript-language-server, which is not there"
+
+
+def test_in_a_monorepo_the_nearest_is_taken(tmp_path: Path) -> None:
+    here = {f"packages/a/{name}": text for name, text in package("7.1.0").items()}
+    project(tmp_path, {**package("5.0.0"), **here}, ("packages/a/node_modules/.bin/tsc",))
+    start = known("typescript").find(place(tmp_path, "packages/a/src"))
+    assert argv(tmp_path, start) == "packages/a/node_modules/.bin/tsc --lsp --stdio"
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "program", "found"),
+    [
+        ("gopls", {}, "path/gopls", "there is no go.mod"),
+        ("gopls", {"go.mod": ""}, "", "it is not installed"),
+        ("clangd", {}, "path/clangd", "there is no compile_commands.json"),
+        ("biome", {}, "node_modules/.bin/biome", ""),
+        ("oxlint", {}, "node_modules/.bin/oxlint", ""),
+        ("biome", {"biome.json": ""}, "", "it is not installed"),
+    ],
+)
+def test_what_a_project_does_not_configure_is_not_started(
+    tmp_path: Path, name: str, files: dict[str, str], program: str, found: str
+) -> None:
+    project(tmp_path, files, (program,) if program else ())
+    assert known(name).find(place(tmp_path)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "program", "started"),
+    [
+        ("gopls", "go.mod", "path/gopls", "path/gopls"),
+        ("biome", "biome.jsonc", "node_modules/.bin/biome", "node_modules/.bin/biome lsp-proxy"),
+        ("oxlint", ".oxlintrc.json", "node_modules/.bin/oxlint", "node_modules/.bin/oxlint --lsp"),
+    ],
+)
+def test_what_it_configures_is(tmp_path: Path, name: str, file: str, program: str, started: str) -> None:
+    project(tmp_path, {file: ""}, (program,))
+    assert argv(tmp_path, known(name).find(place(tmp_path, "src"))) == started
+
+
+def test_clangd_is_told_where_the_commands_are(tmp_path: Path) -> None:
+    project(tmp_path, {"build/compile_commands.json": ""}, ("path/clangd",))
+    started = argv(tmp_path, known("clangd").find(place(tmp_path, "src")))
+    assert started == "path/clangd --background-index=false --compile-commands-dir=build"
+
+
+def test_nothing_above_the_tree_is_looked_at(tmp_path: Path) -> None:
+    project(tmp_path, {"go.mod": "", "tree/a.go": ""}, ("path/gopls",))
+    assert known("gopls").find(Place(tmp_path / "tree", tmp_path, {"PATH": ""}, {})) == "there is no go.mod"
+
+
+def test_a_policy_s_command_keeps_the_usual_options() -> None:
+    usual = Start(("ruff", "server"), ("ruff", "--version"), {"settings": 1})
+    start = commanded("'my tools/ruff' server -v", usual)
+    assert start == Start(("my tools/ruff", "server", "-v"), ("my tools/ruff", "--version"), {"settings": 1})
+    assert commanded("'", usual) == "its command in the policy is none: No closing quotation"
+    assert isinstance(commanded("x", "it is not installed"), Start)
+
+
+@pytest.mark.parametrize(
+    ("name", "interesting"),
+    [("a.py", True), ("A.TSX", True), ("x/y.YML", True), ("a.md", False), ("py", False)],
+)
+def test_other_files_are_of_no_interest(name: str, interesting: bool) -> None:
+    assert of_interest(name) is interesting
