@@ -83,12 +83,14 @@ class ReviewThread:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One remark of a check run on a file. `level` is GitHub's: notice, warning or failure."""
+    """One remark of a check run on a file. `level` is GitHub's: notice, warning or failure. `title` is for one of our
+    own; of one that is read it stands in the message."""
 
     path: str
     line: int
     level: str
     message: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

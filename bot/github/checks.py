@@ -101,21 +101,28 @@ class Checks(Downloads):
         external_id: str = "",
     ) -> int:
         """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
-        first, *further = [
-            annotations[i : i + ANNOTATIONS] for i in range(0, len(annotations), ANNOTATIONS)
-        ] or [()]
         path = f"/repos/{repository}/check-runs"
         doing = f"reporting the check {name} of {head_sha[:12]} in {repository}"
         fields = {"name": name, "head_sha": head_sha, "status": "completed", "conclusion": conclusion}
         fields |= {"external_id": external_id} if external_id else {}
         output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
-        body = fields | {"output": _output(output, first)}
+        body = fields | {"output": _output(output, annotations[:ANNOTATIONS])}
         check_run: int = self._send(doing, "POST", path, body, lambda data: int(data["id"]), safe=False)
-        for batch in further:
-            # Annotations of an update are added to those that are there, so a repeated one would double them.
-            update = {"output": _output(output, batch)}
-            self._send(doing, "PATCH", f"{path}/{check_run}", update, nothing, safe=False)
+        further = annotations[ANNOTATIONS:]
+        self.add_annotations(repository, check_run, title=title, summary=summary, annotations=further)
         return check_run
+
+    def add_annotations(
+        self, repository: str, check_run: int, *, title: str, summary: str, annotations: Sequence[Annotation]
+    ) -> None:
+        """Further annotations of a check run of ours, fifty at a time."""
+        output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
+        doing = f"annotating the check run {check_run} of {repository}"
+        path = f"/repos/{repository}/check-runs/{check_run}"
+        for start in range(0, len(annotations), ANNOTATIONS):
+            # Annotations of an update are added to those that are there, so a repeated one would double them.
+            update = {"output": _output(output, annotations[start : start + ANNOTATIONS])}
+            self._send(doing, "PATCH", path, update, nothing, safe=False)
 
 
 def _first(download: Download, limit: int) -> Iterator[bytes]:
@@ -185,6 +192,7 @@ def _output(output: dict[str, str], annotations: Sequence[Annotation]) -> dict[s
                 "end_line": max(one.line, 1),
                 "annotation_level": one.level,
                 "message": fit(one.message, _MESSAGE_LIMIT),
+                **({"title": one.title[:255]} if one.title else {}),
             }
             for one in annotations
         ]

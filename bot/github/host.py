@@ -118,6 +118,10 @@ class CheckHost(Protocol):
         external_id: str = "",
     ) -> int: ...
 
+    def add_annotations(
+        self, repository: str, check_run: int, *, title: str, summary: str, annotations: Sequence[Annotation]
+    ) -> None: ...
+
 
 class GitHost(Protocol):
     """Commits made by GitHub. Never asked for in a dry run."""

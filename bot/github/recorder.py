@@ -119,10 +119,15 @@ class Recorder(Reads):
         annotations: Sequence[Annotation],
         external_id: str = "",
     ) -> int:
-        remarks = [f"{one.path}:{one.line}: {one.level}: {one.message}" for one in annotations]
         line = f"report the check {name!r} on {head_sha[:12]} of {repository}: {conclusion}"
-        self.record(line, "\n".join([title, "", summary, *remarks]))
+        self.record(line, "\n".join([title, "", summary, *map(_remark, annotations)]))
         return 0
+
+    def add_annotations(
+        self, repository: str, check_run: int, *, title: str, summary: str, annotations: Sequence[Annotation]
+    ) -> None:
+        line = f"add {len(annotations)} annotations to check run {check_run} of {repository}"
+        self.record(line, "\n".join(map(_remark, annotations)))
 
     def create_blob(self, repository: str, content: bytes) -> str:
         self.record(f"store {len(content):,} bytes in {repository}")
@@ -176,3 +181,7 @@ _STATES = {"COMMENT": "COMMENTED", "APPROVE": "APPROVED", "REQUEST_CHANGES": "CH
 def _where(comment: ReviewDraft) -> str:
     first = f"{comment.start_line}-" if comment.start_line else ""
     return f"{comment.path}:{first}{comment.line} ({comment.side})"
+
+
+def _remark(one: Annotation) -> str:
+    return f"{one.path}:{one.line}: {one.level}: {f'{one.title}: ' if one.title else ''}{one.message}"

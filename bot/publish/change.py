@@ -19,6 +19,7 @@ from bot.github.errors import GitHubError
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
+from bot.publish.annotated import annotate
 from bot.publish.body import title
 from bot.publish.branch import Target
 from bot.publish.commit import Prepared, prepare_commit, read_base_file, server_host
@@ -231,6 +232,7 @@ def _pushed(work: Work, now: PullRequest, ready: _Ready) -> Published:
         tell_pushed(work.noting(*filter(None, [ci])), now, ready.prepared)
     except GitHubError as error:
         notes = (f"The pull request could not be told of the commit: {error}",)
+    notes = (*notes, *annotate(work, ready.prepared))
     return Published(url, now.number, now.head_ref, False, ready.prepared.sha, notes)
 
 

@@ -12,6 +12,7 @@ from bot.contracts.wording import count_of
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
 from bot.policy.schema import Policy
+from bot.publish.annotated import annotate
 from bot.publish.body import render_body, title
 from bot.publish.branch import OwnPull, Target, choose_target
 from bot.publish.commit import Prepared, read_template
@@ -64,7 +65,8 @@ def find_target(work: Work, proposal: Proposal) -> Target:
 def propose(work: Work, proposal: Proposal, target: Target) -> Published:
     """Push to the target's branch, then edit its pull request or open one. Done already, nothing is written."""
     if target.done and target.pull is not None:
-        return _published(target.pull, target, proposal, created=False)
+        published = _published(target.pull, target, proposal, created=False)
+        return replace(published, notes=annotate(work, proposal.prepared))
     _push(work, proposal, target)
     body = _body(work, proposal, target)
     if target.pull is not None:
@@ -74,8 +76,9 @@ def propose(work: Work, proposal: Proposal, target: Target) -> Published:
         published = _open(work, proposal, target, body)
         labelled = label(work, published.pr_number, proposal.labels)
         published = replace(published, notes=(*published.notes, *labelled))
+    annotated = annotate(work, proposal.prepared)
     started = start_runs(work, proposal.policy, target.branch, foreign=proposal.foreign)
-    return replace(published, notes=(*published.notes, *started))
+    return replace(published, notes=(*published.notes, *annotated, *started))
 
 
 # What is there already

@@ -32,6 +32,7 @@ from bot.policy.load import load_policy
 from bot.policy.schema import ReviewPolicy
 from bot.publish.body import Links, figures
 from bot.publish.bundle import Bundle
+from bot.publish.check_run import CheckReport, report
 from bot.publish.commit import read_base_file
 from bot.publish.head import check_now
 from bot.publish.markers import ENDED, PROGRESS, is_ours, marked, read_mark
@@ -42,7 +43,6 @@ from bot.publish.review_past import (
     REVIEW,
     REVIEWED,
     Past,
-    has_trace,
     read_past,
     review_mark,
     trace_of,
@@ -54,8 +54,8 @@ from bot.publish.review_text import (
     comment_text,
     counts,
     nothing_text,
-    shown_plain,
 )
+from bot.publish.shown import shown_plain
 from bot.publish.thread import Place, edit_comments, post, with_mark
 
 _SUMMARY_LIMIT = 1_500
@@ -181,21 +181,9 @@ class _Asked:
         number, head = self.pull.number, self.review.head_sha
         if not self.finished:
             return ()
-        try:
-            if not has_trace(host, self.repository, number, head):
-                host.create_check_run(
-                    self.repository,
-                    name=CHECK,
-                    head_sha=head,
-                    conclusion="neutral",
-                    title="Nothing to say",
-                    summary="The next review looks only at what is new since this commit.",
-                    annotations=(),
-                    external_id=trace_of(number, head),
-                )
-        except GitHubError as error:
-            return () if error.status in (403, 404) else (f"The check run could not be made: {error}",)
-        return ()
+        said = "The next review looks only at what is new since this commit."
+        one = CheckReport(CHECK, head, "Nothing to say", said, key=trace_of(number, head))
+        return report(host, self.repository, one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,19 +353,9 @@ def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
     return policy.request_changes and any(finding.severity in _GRAVE for finding in report.findings)
 
 
-def _report_check(asked: _Asked, host: Host, report: Report) -> tuple[str, ...]:
+def _report_check(asked: _Asked, host: Host, said: Report) -> tuple[str, ...]:
     """The findings as annotations of a check run, where the token may make one: most may not, and need not."""
-    shown = [annotation(finding) for finding in report.anchored if finding.side is Side.RIGHT]
-    try:
-        host.create_check_run(
-            asked.repository,
-            name=CHECK,
-            head_sha=report.head_sha,
-            conclusion="neutral",
-            title=f"{count_of(len(report.findings), 'finding')}: {counts(report.findings)}",
-            summary=shown_plain(asked.review.summary, _SUMMARY_LIMIT) or "See the review.",
-            annotations=shown,
-        )
-    except GitHubError as error:
-        return () if error.status in (403, 404) else (f"The check run could not be made: {error}",)
-    return ()
+    shown = [annotation(finding) for finding in said.anchored if finding.side is Side.RIGHT]
+    title = f"{count_of(len(said.findings), 'finding')}: {counts(said.findings)}"
+    summary = shown_plain(asked.review.summary, _SUMMARY_LIMIT) or "See the review."
+    return report(host, asked.repository, CheckReport(CHECK, said.head_sha, title, summary, shown))

@@ -18,12 +18,12 @@ from bot.contracts.wording import count_of
 from bot.findings.fingerprints import place_of
 from bot.findings.suggestions import block
 from bot.gate.rules import refusal, withholding
-from bot.gate.text import clean_markdown, withhold_if_secret
+from bot.gate.text import withhold_if_secret
 from bot.publish import markdown
 from bot.publish.body import LIMIT, Links
 from bot.publish.markers import mark, marked
 from bot.publish.review_past import FINDING
-from bot.publish.shown import shown_code, shown_line
+from bot.publish.shown import shown_code, shown_line, shown_plain
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500
@@ -118,12 +118,6 @@ def annotation(finding: Finding) -> Annotation:
     """The finding for a check run, where it is plain text."""
     title, body = shown_plain(finding.title, 200), shown_plain(finding.body, _BODY_LIMIT)
     return Annotation(finding.path, max(finding.line, 1), _LEVELS[finding.severity], f"{title}\n\n{body}")
-
-
-def shown_plain(text: str, limit: int) -> str:
-    near = text[: 4 * limit + 1000]
-    reason = withhold_if_secret(near)
-    return f"({reason})" if reason else clean_markdown(near, limit)
 
 
 def shown_markdown(text: str, limit: int) -> str:

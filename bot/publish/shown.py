@@ -27,6 +27,13 @@ def shown_markdown(text: str, limit: float) -> str:
     return markdown.contained(markdown.shortened(clean_markdown(_gated(text, most), 4 * most), most))
 
 
+def shown_plain(text: str, limit: int) -> str:
+    """Text by somebody else, where none of it is Markdown or may be."""
+    near = text[: 4 * limit + 1000]
+    reason = withhold_if_secret(near)
+    return f"({reason})" if reason else clean_markdown(near, limit)
+
+
 def shown_html(text: str) -> str:
     """A command inside a tag, where a code span is none."""
     from html import escape

@@ -82,6 +82,12 @@ WRITES: dict[str, dict[str, Any]] = {
         "annotations": [Annotation(T, 1, "notice", T)],
         "external_id": T,
     },
+    "add_annotations": {
+        "check_run": 1,
+        "title": T,
+        "summary": T,
+        "annotations": [Annotation(T, 1, "notice", T, T)],
+    },
     "create_blob": {"content": T},
     "create_tree": {"base_tree": T, "entries": [TreeEntry(T, "100644", T)]},
     "create_commit": {"message": T, "tree": T, "parent": T},

@@ -126,6 +126,23 @@ CASES = [
         }, False, {"id": 9}, f"report the check 'review' on {SHA[:12]} of octo/hello: neutral",
     ),
     Case(
+        "add_annotations",
+        lambda h: h.add_annotations(
+            NAME, 9, title="t", summary="s", annotations=[Annotation("a.py", 3, "warning", "m", "ruff F401")]
+        ), "PATCH", "/check-runs/9",
+        {
+            "output": {
+                "title": "t", "summary": "s",
+                "annotations": [
+                    {
+                        "path": "a.py", "start_line": 3, "end_line": 3, "annotation_level": "warning",
+                        "message": "m", "title": "ruff F401",
+                    }
+                ],
+            },
+        }, False, {"id": 9}, "add 1 annotations to check run 9 of octo/hello",
+    ),
+    Case(
         "create_blob",
         lambda h: h.create_blob(NAME, b"\xff"),
         "POST",

@@ -1,0 +1,62 @@
+"""A check run of ours on a commit: neutral, with annotations, made once however often it is published.
+
+Never more than neutral: what it says comes from the run's bundle, and branch protection may ask for a check by name.
+Most tokens may not make one, and nothing depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.contracts.errors import GateError
+from bot.contracts.pulls import Annotation
+from bot.github.errors import GitHubError
+from bot.github.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """`key` is what it is found again by; without one it is made anew each time."""
+
+    name: str
+    head_sha: str
+    title: str
+    summary: str
+    annotations: Sequence[Annotation] = ()
+    key: str = ""
+
+
+def report(host: Host, repository: str, one: CheckReport, *, forbidden: str = "") -> tuple[str, ...]:
+    """Soft failures, a sentence each; `forbidden` is the one where the token may not make a check run."""
+    try:
+        _put(host, repository, one)
+    except GitHubError as error:
+        if error.status in (403, 404):
+            return (forbidden,) if forbidden else ()
+        return (f"The check run could not be made: {error}",)
+    except GateError as error:
+        return (f"The check run could not be made: {error}",)
+    return ()
+
+
+def _put(host: Host, repository: str, one: CheckReport) -> None:
+    """A publishing that died half-way left the first annotations: they are added to, never doubled."""
+    found = host.check_runs(repository, one.head_sha, one.name) if one.key else ()
+    for there in found:
+        if there.external_id == one.key:
+            if missing := one.annotations[there.annotations :]:
+                host.add_annotations(
+                    repository, there.id, title=one.title, summary=one.summary, annotations=missing
+                )
+            return
+    host.create_check_run(
+        repository,
+        name=one.name,
+        head_sha=one.head_sha,
+        conclusion="neutral",
+        title=one.title,
+        summary=one.summary,
+        annotations=one.annotations,
+        external_id=one.key,
+    )
