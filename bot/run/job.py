@@ -30,8 +30,8 @@ from bot.run.one_run import Run
 from bot.run.secrets import known_secrets
 from bot.run.skills import begin_to_find
 from bot.run.terms import Ended, Job
-from bot.sandbox.choose import Candidates, candidates
-from bot.workshop.client.wall import first_that_holds
+from bot.sandbox.choose import candidates
+from bot.workshop.client.wall import Chosen, first_that_holds
 
 if TYPE_CHECKING:
     from bot.publish.bundle import Bundle
@@ -61,18 +61,19 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     provider = Background(job.connect, "connect")
     redactor = Redactor(known_secrets(job.environment))
     prepared = Background(Detector(redactor).prepare, "detector")
+    wall = Background(lambda: first_that_holds(*sandboxes), "wall")
     try:
-        return _go_on(job, stop, last, provider, redactor, sandboxes)
+        return _go_on(job, stop, last, provider, redactor, wall)
     finally:
         prepared.wait()  # a process that ends while a thread of it is in re2 is aborted
+        wall.wait()  # else the processes and folders of its probe would stay behind
 
 
 def _go_on(
     job: Job, stop: CancelToken, last: Bundle | None, provider: Background[Provider], redactor: Redactor,
-    sandboxes: Candidates,
+    wall: Background[Chosen],
 ) -> Ended:  # fmt: skip
     job = _with_leftovers(job)
-    wall = Background(lambda: first_that_holds(*sandboxes), "wall")
     checkout = prepare(job.source, job.folder.root)
     task = base_task(checkout, job.request)
     skills = begin_to_find(checkout)

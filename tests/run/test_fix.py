@@ -312,14 +312,19 @@ def test_a_broken_policy_file_is_an_error_with_its_place(
     assert "Traceback" not in ran.err
 
 
-def test_a_repository_without_commits_is_said_so(cli: Cli, tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
+def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """Where the refusal comes before the probe is over, which is the usual order. Guards bot/run/job.py "wall.wait()"."""
+    empty, temporary = tmp_path / "empty", tmp_path / "temporary"
     empty.mkdir()
+    temporary.mkdir()
     git(empty, "init", "-q")
     with ModelServer([DONE]) as server:
-        ran = cli("fix", "--repo", empty, "--model", MODELS[0], "x", model=server)
+        ran = cli("fix", "--repo", empty, "--model", MODELS[0], "x", model=server, TMPDIR=str(temporary))
     assert ran.code == 2
     assert "commit" in ran.err
+    assert os.listdir(temporary) == []
 
 
 def test_a_policy_denial_is_answered_and_listed(cli: Cli, repo: Path) -> None:

@@ -147,7 +147,10 @@ def planted(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterat
 def _holder(variable: str) -> Iterator[int]:
     """The id of a process that does nothing but have this in its environment."""
     name, _, value = variable.partition("=")
-    sleeping = subprocess.Popen(["/bin/sleep", "60"], env={name: value}, stdin=subprocess.DEVNULL)
+    nothing = subprocess.DEVNULL  # nobody who reads what we say waits for it, should we be killed
+    sleeping = subprocess.Popen(
+        ["/bin/sleep", "60"], env={name: value}, stdin=nothing, stdout=nothing, stderr=nothing
+    )
     try:
         yield sleeping.pid
     finally:
