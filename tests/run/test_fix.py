@@ -315,7 +315,7 @@ def test_a_broken_policy_file_is_an_error_with_its_place(
 def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(
     cli: Cli, tmp_path: Path
 ) -> None:
-    """Where the refusal comes before the probe is over, which is the usual order. Guards bot/run/job.py "wall.wait()"."""
+    """The refusal usually comes before the probe is over. Guards bot/run/job.py "wall.wait()"."""
     empty, temporary = tmp_path / "empty", tmp_path / "temporary"
     empty.mkdir()
     temporary.mkdir()
