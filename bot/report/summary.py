@@ -1,30 +1,49 @@
-"""The job's summary on Actions' page: how it ended, why, what it cost, and where to look next. A screen, no more;
-the report has the rest."""
+"""The job's summary on Actions' page: how it ended, why, the evidence that the pull request shows, and where tokens and
+time went; the report has the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
-from bot.contracts.wording import count_of
+from bot.contracts.errors import UsageError
+from bot.contracts.outcome import Outcome
+from bot.contracts.problems import ServerUse
+from bot.contracts.wording import count_of, duration
 from bot.gate.text import clean_line, withhold_if_secret
+from bot.publish import evidence, folded
+from bot.publish.look_first import look_first
 from bot.publish.markdown import cell, code, fenced, plain
 
 _SENTENCE = 1_000
 _MOST = 20
 
 
-def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = ()) -> str:
-    """Markdown. What others wrote in it is inert; a line that holds a secret is withheld."""
+def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (), charts: str = "") -> str:
+    """Markdown. What others wrote in it is inert; a line that holds a secret is withheld. `charts` is of
+    `charts_of`."""
     lines = [f"## Slash Agent: {outcome.status.value.replace('_', ' ')}", "", _sentence(outcome.reason), ""]
     if pull_url:
         lines += [f"Pull request: {pull_url}", ""]
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
     lines += [f"- {_sentence(note)}" for note in (*hidden, *notes[:_MOST])]
-    lines += ["", "| | |", "| --- | --- |"]
+    lines += _evidence(outcome)
+    lines += ["", "### The run", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {cell(value)} |" for name, value in _facts(outcome) if value]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(["", charts] if charts else [])]) + "\n"
+
+
+def charts_of(journal: Path) -> str:
+    """Where tokens and time of a run went, for `run_summary`. Empty where the journal cannot be read: a summary without
+    charts is one all the same."""
+    from bot.agent.journal_file import read_journal
+    from bot.report.charts import charts
+
+    try:
+        return charts(read_journal(journal, lenient=True))
+    except UsageError:
+        return ""
 
 
 def ended_summary(status: str, sentence: str) -> str:
@@ -36,6 +55,19 @@ def trouble_summary(verb: str, sentence: str) -> str:
     """The summary of a step that ended in an error, in the words of its log."""
     shown = withhold_if_secret(sentence) or clean_line(sentence, _SENTENCE)
     return f"## Slash Agent: {verb} failed\n\n{fenced(shown)}\n"
+
+
+def _evidence(outcome: Outcome) -> list[str]:
+    """As in the pull request, with more rows."""
+    table, left_out = evidence.table(outcome, 2 * _MOST)
+    first = look_first(outcome, outcome.files)
+    lines = ["", "### Look at first", "", *(f"- {line}" for line in first)] if first else []
+    lines += ["", "### Evidence", "", *table] if table else []
+    lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []
+    lines += ["", *(f"- {remark}" for remark in evidence.remarks(outcome))]
+    for part in folded.parts(outcome):
+        lines += ["", part]
+    return lines
 
 
 def _facts(outcome: Outcome) -> list[tuple[str, str]]:
@@ -50,9 +82,9 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
         ("model", f"{code(outcome.model)}: {turns}, {tokens}, USD {outcome.cost:.4f}"),
         ("stopped by", outcome.stop_reason.value.replace("_", " ")),
         ("changed", changed),
-        *(("check", _check(check)) for check in outcome.checks[:_MOST]),
         *(("withheld", f"{code(held.path)}: {_sentence(held.reason)}") for held in outcome.withheld[:_MOST]),
         ("tool calls denied", str(len(outcome.denials)) if outcome.denials else ""),
+        *(("language server", _server(server)) for server in outcome.servers[:_MOST]),
         *_wall(outcome),
     ]
 
@@ -79,14 +111,15 @@ def _wall(outcome: Outcome) -> list[tuple[str, str]]:
     ]
 
 
-def _check(check: CheckResult) -> str:
-    command = withhold_if_secret(check.command) or code(clean_line(check.command, 200))
-    return f"{command}: before {_state(check.before)}, after {_state(check.after)}"
-
-
-def _state(run: CheckRun) -> str:
-    word = run.state.value.replace("_", " ")
-    return f"{word} (exit {run.exit_code})" if run.state is CheckState.FAILED else word
+def _server(server: ServerUse) -> str:
+    name = _sentence(f"{server.name} {server.version}".strip())
+    if server.note:
+        return f"{name}: {_sentence(server.note)}"
+    first = f", first answer after {duration(server.first_answer)}" if server.first_answer else ""
+    return (
+        f"{name}{first}, asked {count_of(server.asked, 'time')}, waited for {duration(server.waited)}, "
+        f"{server.memory >> 20:,} MiB"
+    )
 
 
 def _sentence(text: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.contracts.problems import ServerUse
 from bot.contracts.wall import Canary, Wall
+from bot.publish.body import render_body
 from bot.report.summary import ended_summary, run_summary, trouble_summary
-from tests.support.outcomes import OUTCOME
+from tests.support.outcomes import EVIDENCE, OUTCOME
 
 EVIL = "x | y\n\n# Done\n<img src=https://evil.test/a.png> ![a](https://evil.test) @everyone ::set-output name=a::b"
 SECRET = "ghp_" + "A1b2C3d4" * 5
@@ -53,3 +55,22 @@ def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_bett
         in text.replace("\\_", "_")
     )
     assert "| sandbox, note | bubblewrap is not installed. |" in text
+
+
+def test_it_has_the_evidence_of_the_pull_request_and_who_looked_on() -> None:
+    text = run_summary(EVIDENCE)
+    body = render_body(EVIDENCE, EVIDENCE.files, ())
+    for part in ("Look at first", "Evidence"):
+        told = body.partition(f"### {part}\n\n")[2].partition("\n### ")[0]
+        assert told.strip() in text, part
+    assert (
+        "| language server | ty 0.0.4, first answer after 0.4 s, asked 9 times, waited for 0.8 s, 120 MiB |"
+        in text
+    )
+
+
+def test_a_server_that_was_not_there_is_said_with_its_reason() -> None:
+    servers = (ServerUse("gopls", "", note="gopls is not installed | here"),)
+    assert "| language server | gopls: gopls is not installed \\\\| here |" in run_summary(
+        replace(OUTCOME, servers=servers)
+    )

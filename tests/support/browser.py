@@ -1,0 +1,47 @@
+"""A real Chromium for the tests of pages, and axe-core, which says what bars people from a page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.npm import package_file
+
+_AXE = (
+    "axe-core",
+    "4.14.1",
+    "axe.min.js",
+    "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c",
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium. Keep it open no longer than the tests of one file: Playwright's loop is this thread's."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert program is not None
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=arguments)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def axe_finds(page: Page, *rules: str, below: str = "html") -> list[str]:
+    """What axe calls serious or critical, as `rule: the first places`. All its rules, or `rules` alone."""
+    if page.evaluate("() => typeof axe") == "undefined":
+        page.evaluate(package_file(*_AXE).read_text(encoding="utf-8"))
+    found: Any = page.evaluate(
+        "async ([below, options]) => (await axe.run(below, {resultTypes: ['violations'], ...options})).violations"
+        ".map(one => ({...one, nodes: one.nodes.map(node => node.target.join(' '))}))",
+        [below, {"runOnly": list(rules)} if rules else {}],
+    )
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {', '.join(one['nodes'][:5])}" for one in grave]
