@@ -4,6 +4,7 @@ looked at, and a single odd one costs only itself."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.contracts.plain_text import printable
@@ -12,6 +13,9 @@ from bot.workshop.host.lsp.positions import code_points
 
 MOST = 10_000
 """Problems of one file that are kept."""
+
+_LONG_LINE = 10_000
+"""Letters; counting them again for each of the problems on a longer line would take seconds, so it has no columns."""
 
 _MESSAGE = 1000
 _CODE = 100
@@ -27,8 +31,9 @@ def problems(
     that the server was looking at; what it puts behind the last stands on the last."""
     if not isinstance(items, list):
         return (), 0
+    file = _File(tool, path, lines, encoding)
     found = [
-        _problem(item, severity, tool, path, lines, encoding)
+        _problem(item, severity, file)
         for item in items[:MOST]
         if isinstance(item, dict) and (severity := _severity(item)) is not None
     ]
@@ -48,14 +53,27 @@ def _severity(item: dict[str, Any]) -> Severity | None:
     return None if said in (_INFORMATION, _HINT) else Severity.WARNING
 
 
-def _problem(
-    item: dict[str, Any], severity: Severity, tool: str, path: str, lines: Sequence[str], encoding: str
-) -> Problem:
-    line, column = _position(item, "start", lines, encoding)
-    end_line, end_column = _position(item, "end", lines, encoding)
+@dataclass(slots=True)
+class _File:
+    tool: str
+    path: str
+    lines: Sequence[str]
+    encoding: str
+    snippets: dict[int, str] = field(default_factory=dict)
+
+    def snippet(self, line: int) -> str:
+        """From 1, as in problems; made once, since many problems may stand on one line."""
+        if line and line not in self.snippets:
+            self.snippets[line] = _one_line(self.lines[line - 1], _SNIPPET)
+        return self.snippets.get(line, "")
+
+
+def _problem(item: dict[str, Any], severity: Severity, file: _File) -> Problem:
+    line, column = _position(item, "start", file)
+    end_line, end_column = _position(item, "end", file)
     return Problem(
-        tool=tool,
-        path=path,
+        tool=file.tool,
+        path=file.path,
         line=line,
         column=column,
         severity=severity,
@@ -63,21 +81,24 @@ def _problem(
         message=_one_line(item.get("message"), _MESSAGE),
         end_line=end_line,
         end_column=end_column,
-        snippet=_one_line(lines[line - 1], _SNIPPET) if 0 < line <= len(lines) else "",
+        snippet=file.snippet(line),
     )
 
 
-def _position(item: dict[str, Any], end: str, lines: Sequence[str], encoding: str) -> tuple[int, int]:
+def _position(item: dict[str, Any], end: str, file: _File) -> tuple[int, int]:
     place = item.get("range")
     place = place.get(end) if isinstance(place, dict) else None
     if not isinstance(place, dict):
         return 0, 0
     line, character = place.get("line"), place.get("character")
-    if type(line) is not int or line < 0 or not lines:
+    if type(line) is not int or line < 0 or not file.lines:
         return 0, 0
     column = character if type(character) is int and character >= 0 else 0
-    within = min(line, len(lines) - 1)
-    return within + 1, code_points(lines[within], column, encoding) + 1
+    within = min(line, len(file.lines) - 1)
+    text = file.lines[within]
+    if not text.isascii() and len(text) > _LONG_LINE:
+        return within + 1, 0
+    return within + 1, code_points(text, column, file.encoding) + 1
 
 
 def _code(code: object) -> object:

@@ -30,14 +30,9 @@ def code_points(line: str, character: int, encoding: str) -> int:
     counts as before it, what lies behind the line as its end."""
     if line.isascii() or encoding == UTF32:
         return min(character, len(line))
-    if encoding == UTF8:
-        return len(line.encode("utf-8", "replace")[:character].decode("utf-8", "ignore"))
-    passed = 0
-    for index, letter in enumerate(line):
-        passed += 2 if letter > _LAST_OF_BMP else 1
-        if passed > character:
-            return index
-    return len(line)
+    codec, width = ("utf-8", 1) if encoding == UTF8 else ("utf-16-le", 2)
+    before = line[:character].encode(codec, "replace")[: width * character]
+    return len(before.decode(codec, "ignore"))
 
 
 def end_of(text: str, encoding: str) -> tuple[int, int]:

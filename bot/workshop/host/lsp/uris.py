@@ -22,4 +22,4 @@ def path_of(uri: object) -> str:
     if not slash or host not in ("", "localhost"):
         return ""
     decoded = unquote_to_bytes(path.encode("utf-8", "replace"))
-    return "" if b"\0" in decoded else os.path.normpath(os.fsdecode(b"/" + decoded))
+    return "" if b"\0" in decoded else os.path.normpath("/" + os.fsdecode(decoded).lstrip("/"))

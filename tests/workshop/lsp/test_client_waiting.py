@@ -1,0 +1,207 @@
+"""When a server has said all: the strategy by itself, with a clock of the test's own, and against servers that publish
+the way real ones do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.problems import Answer
+from bot.workshop.host.lsp.bounds import Pauses
+from bot.workshop.host.lsp.rpc import ResponseError
+from bot.workshop.host.lsp.waiting import Progress, Refreshes, Settled, Told, pull, settled
+from tests.support.language_servers import FILE, LONG, PUSH, SHORT, Scripted, item, script
+
+Play = Callable[..., Scripted]
+PAUSES = Pauses()
+SENT = 100.0
+
+
+def told(*, opened: bool = False) -> Told:
+    """Of a file whose second text was sent."""
+    return Told(2, SENT, opened=opened)
+
+
+def verdict(one: Told, now: float, progress: Progress | None = None, *, silent: bool = False) -> object:
+    found = settled(one, progress or Progress(PAUSES), now, PAUSES, silent_when_clean=silent)
+    return round(found, 3) if isinstance(found, float) else found
+
+
+def test_silence_is_never_an_answer() -> None:
+    assert verdict(told(), SENT + 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "opened", "quiet"),
+    [
+        (2, False, 0.15),
+        (3, False, 0.15),
+        (None, False, 0.4),
+        (2, True, 1.0),
+        (None, True, 1.0),
+        ("2", False, 0.4),
+    ],
+)
+def test_what_was_published_stands_after_some_silence(version: object, opened: bool, quiet: float) -> None:
+    one = told(opened=opened)
+    assert one.publish(["x"], version, SENT + 1)
+    assert verdict(one, SENT + 1) == round(SENT + 1 + quiet, 3)
+    assert verdict(one, SENT + 1 + quiet - 0.01) == round(SENT + 1 + quiet, 3)
+    assert verdict(one, SENT + 1 + quiet + 0.01) == Settled()
+    assert one.items == ["x"]
+
+
+def test_each_word_begins_the_silence_again() -> None:
+    one = told()
+    for number in range(5):
+        one.publish([number], 2, SENT + 0.1 * number)
+        assert verdict(one, SENT + 0.1 * number + 0.14) == round(SENT + 0.1 * number + 0.15, 3)
+    assert one.items == [4]
+
+
+def test_what_is_of_an_older_text_is_not_heard() -> None:
+    one = told()
+    assert not one.publish(["stale"], 1, SENT + 1)
+    assert (verdict(one, SENT + 9), one.items) == (None, None)
+
+
+def test_what_was_published_before_the_edit_does_not_count() -> None:
+    one = told()
+    one.publish(["stale"], None, SENT + 1)
+    one.change(3, SENT + 2)
+    assert verdict(one, SENT + 9) is None
+
+
+def test_an_edit_elsewhere_is_waited_for_too() -> None:
+    one = told()
+    one.publish(["x"], 2, SENT + 1)
+    one.stirred = SENT + 5
+    assert verdict(one, SENT + 5) == SENT + 5.4
+    assert verdict(one, SENT + 5.41) == Settled()
+
+
+def test_progress_holds_the_answer_back_until_it_ends() -> None:
+    one, progress = told(), Progress(PAUSES)
+    progress.hear("load", "begin", SENT)
+    one.publish([], 2, SENT + 0.1)
+    assert verdict(one, SENT + 4, progress) == SENT + 5
+    progress.hear("load", "report", SENT + 4)
+    assert verdict(one, SENT + 5, progress) == SENT + 9
+    progress.hear("load", "end", SENT + 6)
+    assert verdict(one, SENT + 6, progress) == SENT + 6.15
+    assert verdict(one, SENT + 6.2, progress) == Settled()
+
+
+def test_progress_that_is_not_heard_of_any_more_holds_nothing_up() -> None:
+    one, progress = told(), Progress(PAUSES)
+    progress.hear(0, "begin", SENT)
+    one.publish([], 2, SENT + 0.1)
+    assert verdict(one, SENT + 5.1, progress) == Settled()
+
+
+def test_tokens_without_end_take_no_memory_and_odd_ones_are_none() -> None:
+    progress = Progress(PAUSES)
+    for number in range(1000):
+        progress.hear(number, "begin", SENT)
+    for odd in (None, True, 1.5, [1], {}):
+        progress.hear(odd, "begin", SENT + 100)
+    assert progress.busy_until(SENT + 6) == 0
+    for number in range(1000):
+        progress.hear(number, "end", SENT)
+    assert progress.busy_until(SENT) == 0
+
+
+def test_one_that_says_nothing_about_clean_files_is_assumed_to_mean_it() -> None:
+    one, progress = told(), Progress(PAUSES)
+    assert verdict(one, SENT + 1.9, progress, silent=True) == SENT + 2
+    assert verdict(one, SENT + 2.1, progress, silent=True) == Settled(assumed=True)
+    progress.hear("load", "begin", SENT)
+    progress.hear("load", "end", SENT + 3)
+    assert verdict(one, SENT + 4.9, progress, silent=True) == SENT + 5
+    one.publish(["x"], None, SENT + 4.9)
+    assert verdict(one, SENT + 6, progress, silent=True) == Settled()
+
+
+class Answers:
+    """What a server that is asked does, one after the other; `refresh` before an answer says that others were wrong."""
+
+    def __init__(self, *answers: object) -> None:
+        self.left = list(answers)
+        self.refreshes = Refreshes()
+
+    async def ask(self) -> object:
+        answer = self.left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, tuple):
+            asyncio.get_running_loop().call_later(0.001, self.refresh)
+            return answer[0]
+        return answer
+
+    def refresh(self) -> None:
+        self.refreshes.count += 1
+
+    def run(self) -> Any:
+        pauses = replace(PAUSES, refresh=0.02)
+        return asyncio.run(pull(self.ask, self.refreshes, pauses))
+
+
+@pytest.mark.parametrize(
+    ("answers", "stands", "left"),
+    [
+        (["first", "second"], "first", 1),
+        ([("too early",), "second", "third"], "second", 1),
+        ([("1",), ("2",), ("3",), ("4",), "fifth"], "4", 1),
+        ([ResponseError(-32801), ResponseError(-32802), "third"], "third", 0),
+        ([("too early",), ResponseError(-32801), "third"], "third", 0),
+    ],
+)
+def test_an_answer_stands_when_no_word_follows_that_it_was_too_early(
+    answers: list[object], stands: str, left: int
+) -> None:
+    server = Answers(*answers)
+    assert server.run() == stands
+    assert len(server.left) == left
+
+
+def test_any_other_error_is_the_askers() -> None:
+    with pytest.raises(ResponseError):
+        Answers(ResponseError(-32603), "second").run()
+
+
+def test_an_answer_to_the_edit_before_is_not_the_answer(play: Play) -> None:
+    """One with versions, whose word about the first of two edits comes after the second was sent."""
+    changes = [[], [["publish", [item("stale")], -1], ["sleep", 0.05], ["publish", [item("right")], 0]]]
+    opens = [[["publish", [], 0]]]
+    server = play(script(PUSH, {"textDocument/didOpen": opens, "textDocument/didChange": changes}))
+    server.open()
+    server.ask()
+    server.server.change(FILE, "first\n")
+    server.server.change(FILE, "second\n")
+    assert server.said() == ["right"]
+
+
+def test_one_that_never_publishes_is_unknown(play: Play) -> None:
+    server = play(script(PUSH))
+    server.open()
+    server.wait(lambda: server.sent("textDocument/didOpen"))
+    assert server.ask(SHORT).answer is Answer.TIMED_OUT
+
+
+def test_one_that_is_silent_when_clean_is_assumed_clean_and_that_is_said(play: Play) -> None:
+    server = play(script(PUSH), silent_when_clean=True)
+    server.open()
+    answered = server.ask(LONG)
+    assert (answered.answer, answered.items) == (Answer.COMPLETE, ())
+    assert answered.note == "assumed clean: this server says nothing about a file without problems"
+
+
+def test_progress_is_waited_for(play: Play) -> None:
+    opens = [["progress", 1, "begin"], ["publish", [], 0], ["sleep", 0.2], ["publish", [item("loaded")], 0]]
+    server = play(script(PUSH, {"textDocument/didOpen": [[*opens, ["progress", 1, "end"]]]}))
+    server.open()
+    assert server.said() == ["loaded"]
