@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 from types import ModuleType
 
 from bot import __version__
@@ -61,6 +62,9 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         epilog=f"example: {module.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        # As standard error does: what the encoding lacks is shown by its escape.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         module.configure(parser)
         arguments = parser.parse_args(rest)

@@ -72,7 +72,7 @@ class Board:
             agents = [(name, step) for name, step in self._steps.items() if name][:_MOST_AGENTS][:room]
             items = _around(self._items, min(_MOST_ITEMS, room - len(agents)))
             shown = [(self._step(now, unicode), "step")] if height > 1 else []
-            shown += [(f"  {name}: {step}", "agent") for name, (step, _) in agents]
+            shown += [(f"  {one_line(name)}: {step}", "agent") for name, (step, _) in agents]
             shown += [(f"  {_BOXES.get(state, '[ ]')} {text}", state) for text, state in items]
             return [*shown, (self._used(now, width, unicode), "used")]
 

@@ -541,3 +541,25 @@ def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> No
 def session_of(bench: Bench) -> Session:
     toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
     return Session(ScriptedProvider([]), "", toolbox, bench.open_journal, Limits(), CancelToken())
+
+
+def refused_by_a_person(said: str) -> ToolOutcome:
+    return ToolOutcome("Permission denied", is_error=True, metadata={"denied": True, "person": said})
+
+
+def test_a_persons_no_ends_the_run_and_the_calls_after_it_are_answered_without_running(
+    tmp_path: Path,
+) -> None:
+    tools = {"rm": lambda arguments, cancel: refused_by_a_person("no")}
+    bench = Bench([says(call("rm", call_id="b"), echo("y", "c"))], tmp_path, tools=tools)
+    end = bench.run()
+    assert (end.stop, end.reason) == (StopReason.DENIED, "A person said no to a call of rm.")
+    assert [name for name, _ in bench.ran] == ["rm"]
+    answered(bench)
+
+
+def test_a_persons_words_in_place_of_a_yes_end_no_run_however_often(tmp_path: Path) -> None:
+    tools = {"rm": lambda arguments, cancel: refused_by_a_person("words")}
+    script = [*(says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(7)), says("done")]
+    bench = Bench(script, tmp_path, tools=tools, stop_on_denial=True)
+    assert bench.run().stop is StopReason.END_TURN

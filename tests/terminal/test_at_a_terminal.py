@@ -1,0 +1,164 @@
+"""Whole runs on a terminal: what is drawn, what a person is asked and says, and how they stop it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal_file import read_journal
+from bot.contracts.progress import EVENTS
+from bot.run.asking import recorded_lets
+from bot.run.replay import Replay, replay
+from tests.support import warm
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.model_script import Call, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git, sample_repository
+from tests.support.stage import command
+from tests.support.terminals import Terminal
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+ASKS = """version: 1
+checks: []
+rules:
+  - {effect: ask, paths: ["tidytime/**"], reason: it is mine, examples: [tidytime/a.py]}
+  - {effect: ask, commands: [[git, log]], examples: ["git log"]}
+"""
+PROMPT = "in your words\n> "
+TODO = Call("todo", {"items": [{"text": "Mend\x1b[2J it", "status": "completed"}]})
+HOSTILE = shell("printf 'a\\033]0;owned\\007\\033[31mb\\033[2J [bold]c[/bold]'")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    made = sample_repository(tmp_path / "tidytime")
+    (made / ".github" / "agent.yml").write_text(ASKS)
+    commit_all(made)
+    return made
+
+
+def environment(repo: Path, server: ModelServer) -> dict[str, str]:
+    home = repo.parent / "home"
+    home.mkdir(exist_ok=True)
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **server.environment()}
+
+
+def fix(repo: Path, server: ModelServer, *more: str, **variables: str) -> Terminal:
+    argv = command("fix", "--repo", repo, "--model", MODEL, "--out", repo.parent / "out", *more, "fix it")
+    return Terminal(argv, {**environment(repo, server), **variables})
+
+
+def results(server: ModelServer) -> str:
+    return json.dumps(server.requests[-1].json["messages"])
+
+
+def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path) -> None:
+    steps: Sequence[Step] = [VIEW, TODO, shell("git log"), Turn(EDITS), HOSTILE, DESCRIBE, DONE]
+    with ModelServer(steps) as server, fix(repo, server, "-v") as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("perhaps\n")
+        terminal.wait_for("Answer with once, session or no")
+        terminal.type("o\n")
+        terminal.wait_for(PROMPT, 2)
+        terminal.type("session\n")
+        code = terminal.end()
+    assert code == 0, terminal.text
+    screen = terminal.screen
+    # One question for both edits, with the rule and the diff; the branch holds what the rule asks about.
+    assert sum("may it call edit?" in line for line in screen) == 1
+    assert any(line.startswith("  rule     rules[0]") and line.endswith("it is mine") for line in screen)
+    assert "  +    remaining = round(abs(seconds))" in screen
+    assert b"\x1b[32m  +    remaining" in terminal.raw
+    branch = "agent/round-durations-before-splitting-them"
+    assert "tidytime/format.py" in git(repo, "diff", "--name-only", f"main...{branch}")
+    # The lines of what was done, each once, and nothing of what was drawn.
+    assert [line for line in screen if line.startswith("  4  ")] == ["  4  edit tidytime/format.py"] * 2
+    assert not [line for line in screen if line.startswith("  [x] Mend") or "⠋" in line]
+    assert "       a\\x07b [bold]c[/bold]" in screen or "       ab [bold]c[/bold]" in screen, screen
+    # The same again from its journal.
+    journal = repo.parent / "out" / "journal.jsonl"
+    assert recorded_lets(read_journal(journal)) == {"tidytime/format.py"}
+    assert replay(Replay(journal, repo), {}).difference == ""
+
+
+def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
+    """On a terminal that cannot be drawn on."""
+    steps: Sequence[Step] = [VIEW, shell("git log"), Turn((*EDITS, shell("touch never"))), DONE]
+    with ModelServer(steps) as server, fix(repo, server, TERM="dumb") as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("read the changelog instead\n")
+        terminal.wait_for(PROMPT, 2)
+        told = results(server)
+        terminal.type("n\n")
+        code = terminal.end()
+        asked = len(server.requests)
+    assert code == 3, terminal.text
+    assert "a person said instead: read the changelog instead" in told
+    assert asked == 3
+    assert "partial (denied)" in terminal.text or "failed (denied)" in terminal.text
+    assert "A person said no to a call of edit." in terminal.text
+    assert b"\x1b" not in terminal.raw
+    assert "  1  view tidytime/format.py" in terminal.screen
+
+
+def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(repo: Path) -> None:
+    steps: Sequence[Step] = [shell("echo kept > new.txt"), shell("git log"), DONE]
+    with ModelServer(steps) as server, fix(repo, server) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.kill(signal.SIGINT)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert "SIGINT: stopping; what there is so far is kept" in terminal.screen
+    assert "+kept" in (repo.parent / "out" / "changes.patch").read_text()
+    assert b"\x1b[?25l" not in terminal.raw
+
+
+def test_a_signal_while_something_is_drawn_is_said_in_a_line_of_its_own(repo: Path) -> None:
+    with ModelServer([shell("sleep 600"), DONE]) as server, fix(repo, server) as terminal:
+        terminal.wait_for("bash sleep 600")
+        terminal.kill(signal.SIGTERM)
+        terminal.kill(signal.SIGTERM)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert "SIGTERM: stopping; what there is so far is kept" in terminal.screen
+
+
+def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:
+    steps: Sequence[Step] = [VIEW, TODO, shell("git log"), shell("echo hi > new.txt"), DONE]
+    with ModelServer(steps) as server:
+        argv = command("fix", "--repo", repo, "--model", MODEL, "--json-events", "fix it")
+        ran = warm.run(argv, environment(repo, server))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert {event["event"] for event in events} <= set(EVENTS)
+    assert all(set(event) == {"event", *EVENTS[event["event"]]._fields} for event in events)
+    assert events[0] == {"event": "began", "schema": 1, "version": events[0]["version"], "verb": "fix"}
+    calls = [event for event in events if event["event"] == "result"]
+    assert [(call["tool"], call["failed"], call["denied"]) for call in calls] == [
+        ("view", False, False), ("todo", False, False), ("bash", True, True), ("bash", False, False),
+    ]  # fmt: skip
+    assert [event["items"] for event in events if event["event"] == "todo"] == [
+        [["Mend\x1b[2J it", "completed"]]
+    ]
+    ended = events[-1]
+    assert (ended["event"], ended["exit_code"], ended["error"]) == ("ended", 0, "")
+    assert ended["result"]["outcome"]["status"] == "changed"
+    assert ended["result"]["branch"].startswith("agent/")
+
+
+def test_a_program_is_told_why_there_is_no_result(tmp_path: Path) -> None:
+    ran = warm.run(
+        command("fix", "--repo", tmp_path, "--json-events", "x"),
+        {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"},
+    )
+    *_, last = map(json.loads, ran.stdout.splitlines())
+    assert (last["event"], last["exit_code"], last["result"]) == ("ended", ran.returncode, None)
+    assert last["error"]
+    assert last["error"] in ran.stderr

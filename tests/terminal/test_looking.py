@@ -1,0 +1,312 @@
+"""What is shown of a run on a terminal, whatever the terminal and whoever wrote the words. On real pseudo-terminals."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import io
+import os
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from bot.commands.viewing import _looking
+from bot.contracts.progress import (
+    EVENTS,
+    SCHEMA,
+    AgentBegan,
+    Asking,
+    Began,
+    Called,
+    Calling,
+    Event,
+    Listed,
+    Noted,
+    Said,
+    Spent,
+    Started,
+)
+from bot.terminal.board import Board
+from bot.terminal.live import LiveLooking
+from bot.terminal.looking import JsonLines, Lines, Looking, plain_lines
+from bot.terminal.words import encodable
+from tests.support.terminals import drawn
+
+STARTED = Started("m", "bubblewrap", "0" * 40, 80, 5.0, 30.0)
+HOSTILE = (
+    "a\x1b]0;owned\x07b\x1b[2J\x9b31mc\r\u202egnp.exe \x07[bold red]x[/] [link=http://evil]y[/link] :bomb:"
+)
+
+
+def called(tool: str, subject: str, text: str = "", *, failed: bool = False, agent: str = "") -> Called:
+    return Called(1, "c1", tool, subject, failed, False, 0.1, text, agent)
+
+
+class Screen:
+    """A terminal of `columns` that is written to as `stream`, and what it then shows."""
+
+    def __init__(self, columns: int = 60, rows: int = 20, encoding: str = "utf-8") -> None:
+        self._master, slave = os.openpty()
+        self._slave = slave
+        self.resize(columns, rows)
+        self.stream: TextIO = os.fdopen(
+            slave, "w", encoding=encoding, errors="backslashreplace", closefd=False
+        )
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def resize(self, columns: int, rows: int = 20) -> None:
+        self.columns, self.rows = columns, rows
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def closed(self) -> bytes:
+        """All that was written."""
+        self.stream.detach()
+        os.close(self._slave)
+        self._thread.join(60)
+        return bytes(self._kept)
+
+    def lines(self) -> list[str]:
+        raw = self.closed()
+        assert b"\x1b[?25l" not in raw
+        return drawn(raw, self.columns, self.rows)
+
+    def _read(self) -> None:
+        try:
+            while piece := os.read(self._master, 1 << 16):
+                self._kept += piece
+        except OSError:
+            pass
+        os.close(self._master)
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def shown(screen: Screen, *events: Event, verbose: bool = False) -> list[str]:
+    """What a screen shows once the run is over."""
+    live = LiveLooking(screen.stream, verbose=verbose)
+    for event in events:
+        live.tell(event)
+    live.close()
+    lines = screen.lines()
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def test_what_was_done_stays_and_what_was_drawn_goes() -> None:
+    lines = shown(
+        Screen(), Noted("setup: make"), STARTED, Asking(1), called("view", "a.py"), Listed((("Mend", "pending"),)),
+        called("bash", "make", failed=True), Said(2, "Done."),
+    )  # fmt: skip
+    assert lines == ["  -  setup: make", "  1  view a.py", "  1  bash make (failed)", "  2  Done."]
+
+
+def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
+    seconds = iter([0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 75.0])
+    board = Board(lambda: next(seconds))
+    todo = Listed((("Look", "completed"), ("Mend", "in_progress"), ("Check", "pending")))
+    for event in (STARTED, Asking(3), todo, Spent(3, 1234, 0.5), Calling(3, "c", "bash", "make test")):
+        board.take(event)
+    step, *listed, used = [line for line, _ in board.lines(80, 20)]
+    assert step.endswith("bash make test (65 s)")
+    assert listed == ["  [x] Look", "  [>] Mend", "  [ ] Check"]
+    assert used == "1:15 · USD 0.5000 of 5.00 · turn 3 of 80 · 1,234 tokens"
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
+    """The screen refuses every sequence and control character that is not ours."""
+    screen = Screen(200)
+    events = (
+        Noted(HOSTILE), STARTED, Calling(1, "c", HOSTILE, HOSTILE), Listed(((HOSTILE, "in_progress"),)),
+        called("view", HOSTILE, HOSTILE), Said(1, HOSTILE), AgentBegan(HOSTILE, "explore", 1),
+        Asking(1, HOSTILE), called("ls", "x", HOSTILE, agent=HOSTILE),
+    )  # fmt: skip
+    text = "\n".join(shown(screen, *events, verbose=verbose))
+    assert "\u202e" not in text
+    assert "[bold red]x[/] [link=http://evil]y[/link] :bomb:" in text
+
+
+def test_a_narrow_terminal_is_never_written_over_its_edge() -> None:
+    board = Board(lambda: 0.0)
+    for event in (
+        STARTED,
+        Listed((("A rather long thing to do", "pending"),)),
+        Calling(1, "c", "bash", "x" * 90),
+    ):
+        board.take(event)
+    assert [len(board.lines(20, rows)) for rows in (1, 2, 3, 4)] == [1, 2, 3, 3]
+    assert board.lines(20, 1) == [("0:00 · turn 0 of 80", "used")] or len(board.lines(20, 1)[0][0]) <= 20
+    screen = Screen(12, 4)
+    live = LiveLooking(screen.stream)
+    live.tell(STARTED)
+    live.tell(Calling(1, "c", "bash", "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 30))
+    live.tell(Asking(2))
+    live.close()
+    screen.lines()
+
+
+def test_a_list_that_does_not_fit_is_shown_from_what_is_open_on() -> None:
+    board = Board(lambda: 0.0)
+    board.take(Listed(tuple((str(n), "completed" if n < 9 else "pending") for n in range(20))))
+    items = [line.split()[-1] for line, _ in board.lines(80, 6)[1:-1]]
+    assert items == ["8", "9", "10", "11"]
+
+
+def test_after_a_resize_nothing_above_is_lost() -> None:
+    screen = Screen(80)
+    live = LiveLooking(screen.stream)
+    live.tell(STARTED)
+    live.tell(called("view", "first.py"))
+    screen.resize(30)
+    live.tell(called("view", "second.py"))
+    screen.resize(120)
+    live.tell(called("view", "third.py"))
+    live.close()
+    lines = screen.lines()
+    assert [line for line in lines if "view" in line] == [
+        "  1  view first.py", "  1  view second.py", "  1  view third.py",
+    ]  # fmt: skip
+
+
+def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Screen()
+    live = LiveLooking(screen.stream)
+    live.tell(called("view", "a.py", failed=True))
+    live.close()
+    raw = screen.closed()
+    assert b"\x1b[31m" not in raw
+    assert b"view a.py (failed)" in raw
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
+def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
+    screen = Screen(80, encoding=encoding)
+    live = LiveLooking(screen.stream)
+    live.tell(STARTED)
+    live.tell(Listed((("Größe ✓", "in_progress"),)))
+    live.tell(called("view", "日本.py"))
+    live.tell(called("bash", "x" * 200))
+    live.close()
+    raw = screen.closed()
+    raw.decode("ascii" if encoding == "ascii" else "latin-1")
+    assert b"\\u65e5\\u672c.py" in raw
+    assert b"xxx..." in raw
+
+
+def test_lines_of_several_threads_and_of_standard_output_do_not_tear() -> None:
+    screen = Screen(80, 40)
+    live = LiveLooking(screen.stream)
+    live.tell(STARTED)
+    out = live.stream(screen.stream)
+
+    def tell(name: str) -> None:
+        for n in range(20):
+            live.tell(called("view", f"{name}{n}.py"))
+            print(f"would write {name}{n}", file=out)
+
+    threads = [threading.Thread(target=tell, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    live.close()
+    print("after it", file=out)
+    *lines, last = filter(None, screen.lines())
+    expected = {f"  1  view {name}{n}.py" for name in "abc" for n in range(20)}
+    expected |= {f"would write {name}{n}" for name in "abc" for n in range(20)}
+    assert set(lines) == expected
+    assert (len(lines), last) == (len(expected), "after it")
+
+
+def test_nothing_is_drawn_before_there_is_something_to_tell() -> None:
+    screen = Screen()
+    live = LiveLooking(screen.stream)
+    live.tell(Began(1, "0", "fix"))
+    live.close()
+    assert screen.closed() == b""
+
+
+def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines() -> None:
+    event = called("bash", "ls", "a\n\x1b[31mb")
+    assert list(plain_lines(event)) == ["  1  bash ls"]
+    assert list(plain_lines(event, verbose=True)) == ["  1  bash ls", "       a", "       b"]
+    inside = called("bash", "ls", agent="explore-1")
+    assert list(plain_lines(inside)) == []
+    assert list(plain_lines(inside, verbose=True)) == ["  1  explore-1: bash ls"]
+
+
+def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
+    said: list[str] = []
+
+    def gone(line: str) -> None:
+        said.append(line)
+        raise BrokenPipeError
+
+    lines = Lines(gone)
+    lines.tell(Noted("one"))
+    lines.tell(Noted("two"))
+    assert said == ["  -  one"]
+
+
+def test_who_has_no_terminal_pays_for_no_display() -> None:
+    code = (
+        "import sys; from bot.commands import fix, review, run; from bot.terminal import live;"
+        "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments', 'termios')])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_escapes_are_ascii() -> None:
+    assert encodable("… · é", "ascii") == "... - \\xe9"
+
+
+def arguments(**given: bool) -> argparse.Namespace:
+    return argparse.Namespace(**{"quiet": False, "verbose": False, "json_events": False, **given})
+
+
+def test_who_looks_on_is_chosen_by_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen.stream)
+    monkeypatch.setattr(sys, "stdin", screen.stream)
+
+    def chosen(environment: dict[str, str], **given: bool) -> tuple[type, bool]:
+        looking = _looking(arguments(**given), environment, sys.stderr)
+        return type(looking), looking.person is not None
+
+    there = {"TERM": "xterm"}
+    assert chosen(there) == (LiveLooking, True)
+    assert chosen(there, quiet=True) == (Looking, True)
+    assert chosen(there, json_events=True) == (JsonLines, False)
+    assert chosen({"TERM": "dumb"}) == chosen({}) == (Lines, True)
+    assert chosen({**there, "CI": "true"}) == chosen({**there, "GITHUB_ACTIONS": "true"}) == (Lines, False)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert chosen(there) == (LiveLooking, False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert chosen(there) == (Lines, False)
+    screen.closed()
+
+
+def test_the_events_are_those_on_the_page_of_the_command_line() -> None:
+    """Every event with its fields, in the order in which they are printed."""
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)*) ?\|", page, re.MULTILINE)
+    told = {name: re.findall(r"`(\w+)`", fields) for name, fields in rows}
+    assert {name: list(kind._fields) for name, kind in EVENTS.items()} == told
+    assert f"schema {SCHEMA}" in page
