@@ -15,7 +15,8 @@ from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import Ended
 from bot.github.actions import Actions
-from bot.report.summary import ended_summary, run_summary
+from bot.publish.bundle import JOURNAL
+from bot.report.summary import charts_of, ended_summary, run_summary
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle
 from bot.terminal.looking import Lines, Looking
@@ -123,7 +124,8 @@ def _say(ended: EventEnded, actions: Actions) -> None:
     outcome = ended.outcome
     say_outcome(outcome, actions.print)
     actions.print(f"bundle   {ended.bundle}")
-    actions.add_summary(run_summary(outcome))
+    if actions.has_summary:
+        actions.add_summary(run_summary(outcome, charts=charts_of(ended.bundle / JOURNAL)))
     values = {
         "status": outcome.status.value,
         "stop-reason": outcome.stop_reason.value,

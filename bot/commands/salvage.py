@@ -11,8 +11,8 @@ from bot.commands.options import add_bundle
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
-from bot.publish.bundle import OUTCOME
-from bot.report.summary import run_summary
+from bot.publish.bundle import JOURNAL, OUTCOME
+from bot.report.summary import charts_of, run_summary
 from bot.run.salvage import newest_run, salvage
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     say_outcome(salvaged.outcome, actions.print)
     actions.print(f"bundle   {salvaged.bundle}")
     actions.set_output("bundle", str(salvaged.bundle))
-    actions.add_summary(run_summary(salvaged.outcome))
+    if actions.has_summary:
+        actions.add_summary(run_summary(salvaged.outcome, charts=charts_of(salvaged.bundle / JOURNAL)))
     actions.set_output("status", salvaged.outcome.status.value)
     return ExitCode.DONE

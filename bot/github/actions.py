@@ -97,6 +97,11 @@ class Actions:
         self._write(_broken_commands(shown))
         self._write(f"::{token}::")
 
+    @property
+    def has_summary(self) -> bool:
+        """Whether anything that is put into a summary is kept."""
+        return bool(self._summary)
+
     def add_summary(self, markdown: str) -> None:
         """Append to the job's summary; what is over the limit is cut, with a word."""
         if not self._summary:

@@ -61,5 +61,5 @@ def _gated(text: str, limit: int) -> str:
 
 
 def _printable(text: str, limit: int) -> str:
-    line = "".join(c if c.isprintable() else " " for c in text)
+    line = "".join(c if c.isprintable() else " " for c in text[: limit + 1])
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -191,13 +191,12 @@ def test_the_same_denied_call_is_told_once_with_its_rule_and_how_often() -> None
     assert "(rule `no-network`, 3 times)" in body
 
 
-def test_everything_at_its_longest_fits() -> None:
+def everything_at_its_longest() -> Outcome:
     long = "word " * 40_000
     tests = replace(_tests("t" * 4_000), mended=("m" * 4_000,) * 300)
     run = replace(FAILED, tail=long)
-    checks = tuple(CheckResult(f"c{n}", long, FAILED, run, tests=tests) for n in range(200))
-    files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
-    outcome = make_outcome(
+    checks = tuple(CheckResult(f"c{n}", long, FAILED, run, tests=tests) for n in range(40))
+    return make_outcome(
         status=Status.PARTIAL,
         reason=long,
         description=Description(long, long, long),
@@ -205,9 +204,14 @@ def test_everything_at_its_longest_fits() -> None:
         notes=(long,) * 50,
         denials=(Denial(long, long, long, long),) * 50,
         request=make_request(instruction=long, plan=Plan(long, (PlanStep(long),) * 30)),
-        diagnostics=_everywhere(long[:9_000]).diagnostics * 100,
+        diagnostics=_everywhere(long[:9_000]).diagnostics * 40,
         coverage=Coverage(long, (CoveredFile("c" * 400, 300, 0, tuple(range(300))),) * 300, long),
     )
+
+
+def test_everything_at_its_longest_fits() -> None:
+    long, outcome = "word " * 40_000, everything_at_its_longest()
+    files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
     body = render_body(outcome, files, (WithheldFile("w" * 400, long),) * 100, template="## Summary\n" + long)
     assert len(body) <= LIMIT
     assert "Refs #7" in body

@@ -23,7 +23,8 @@ def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_
 
 def test_what_others_wrote_is_one_inert_line() -> None:
     text = run_summary(replace(OUTCOME, reason=EVIL))
-    assert not [line for line in text.splitlines()[1:] if line.startswith(("#", "::"))]
+    marked = [line for line in text.splitlines()[1:] if line.startswith(("#", "::"))]
+    assert marked == ["### Evidence", "### The run"]
     assert "<img" not in text.replace("\\<img", "")
     assert "![" not in text
     assert "@everyone" not in text
@@ -71,6 +72,5 @@ def test_it_has_the_evidence_of_the_pull_request_and_who_looked_on() -> None:
 
 def test_a_server_that_was_not_there_is_said_with_its_reason() -> None:
     servers = (ServerUse("gopls", "", note="gopls is not installed | here"),)
-    assert "| language server | gopls: gopls is not installed \\\\| here |" in run_summary(
-        replace(OUTCOME, servers=servers)
-    )
+    text = run_summary(replace(OUTCOME, servers=servers))
+    assert "| language server | gopls: gopls is not installed \\\\| here |" in text
