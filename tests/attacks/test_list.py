@@ -39,6 +39,16 @@ def test_the_page_on_security_names_every_attack_and_where_it_is_tried() -> None
         assert (ROOT / "tests" / file).is_file(), file
 
 
+def test_every_attack_is_tried_by_a_test_that_bears_its_number() -> None:
+    names = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    tried = {
+        int(number)
+        for name in re.findall(r"^def test((?:_a\d\d)+)_", names, re.MULTILINE)
+        for number in re.findall(r"\d\d", name)
+    }
+    assert sorted(set(range(1, 56)) - tried) == []
+
+
 def test_a_row_is_read_as_it_is_written() -> None:
     text = '| A-40 | `tests/x.py::test_a` `tests/y.py` | `bot/x.py` | `a \\| b == "c"` | `True` |\n| attack | x |\n'
     assert list(mutations(text)) == [

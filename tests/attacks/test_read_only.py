@@ -99,7 +99,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
-def test_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
+def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
     number = fork_pull(stage, HOSTILE)
     wants = [shell("touch ran-bash"), Call("view", {"path": "setup.py"}), Call("grep", {"pattern": "open"})]
     ends = [PLAN] if verb is Verb.PLAN else [Call("write", {"path": "new.txt", "content": "x\n"}), DESCRIBE]
@@ -118,7 +118,7 @@ def test_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
     assert ran == []
 
 
-def test_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage) -> None:
+def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage) -> None:
     number = fork_pull(stage, HOSTILE)
     names = ["bash", "Bash", " bash", "shell", "run"]
     came = carry_out(
@@ -131,14 +131,14 @@ def test_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage)
 
 
 @pytest.mark.parametrize("trusted", ["0" * 40, ""])
-def test_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str) -> None:
+def test_a35_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str) -> None:
     number = fork_pull(stage, HOSTILE)
     asked = request_on(stage, number, Verb.FIX, trusted_sha=trusted)
     came = carry_out(stage, asked, [shell("touch ran-bash"), DONE])
     assert "bash" not in came.tools
 
 
-def test_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage) -> None:
+def test_a34_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage) -> None:
     """The head of the trigger is what counts: what is pushed later is neither fetched nor trusted."""
     number = fork_pull(stage, {"a.txt": "a\n"})
     asked = request_on(stage, number, Verb.FIX)

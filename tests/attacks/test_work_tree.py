@@ -69,7 +69,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_hostile_tree_lets_nothing_out(attack: Attack, name: str) -> None:
+def test_a23_a45_a49_a50_a52_a_hostile_tree_lets_nothing_out(attack: Attack, name: str) -> None:
     command, reason = REFUSED[name]
     began = time.monotonic()
     attacked = attack(command)
@@ -111,7 +111,9 @@ WITHHELD = {
 
 
 @pytest.mark.parametrize("name", WITHHELD)
-def test_protected_paths_are_held_back_and_the_rest_goes_out(attack: Attack, name: str) -> None:
+def test_a06_a22_a25_a46_a47_protected_paths_are_held_back_and_the_rest_goes_out(
+    attack: Attack, name: str
+) -> None:
     command, paths = WITHHELD[name]
     attacked = attack(command + OK)
     assert attacked.withheld == paths
@@ -155,12 +157,33 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_nothing_hides_a_change_from_the_diff(attack: Attack, repo: Path, name: str) -> None:
+def test_a21_a24_nothing_hides_a_change_from_the_diff(attack: Attack, repo: Path, name: str) -> None:
     command, paths = SHOWN[name]
     attacked = attack(command + OK)
     assert attacked.files == {*paths, "fine.txt"}, attacked.outcome["reason"]
     branch = git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/agent")
     assert set(git(repo, "diff", "--name-only", f"main..{branch}").splitlines()) == {*paths, "fine.txt"}
+
+
+HOOKS = (
+    "applypatch-msg commit-msg fsmonitor-watchman post-checkout post-commit post-index-change post-merge post-rewrite "
+    "pre-applypatch pre-commit pre-merge-commit pre-push pre-rebase pre-receive prepare-commit-msg "
+    "reference-transaction update post-update push-to-checkout"
+)
+
+
+def test_a20_no_hook_that_was_planted_is_run(attack: Attack, tmp_path: Path) -> None:
+    """The host commits, fetches and makes a branch after it; inside, a hook is a command as any other."""
+    canary = tmp_path / "hooked"
+    plant = f"printf '#!/bin/sh\\ntouch {canary}\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook"
+    point = "git config core.hooksPath hooks; git config --global core.hooksPath $PWD/hooks"
+    attacked = attack(
+        f"mkdir -p .git/hooks; for hook in {HOOKS}; do {plant}; done; cp -r .git/hooks hooks; {point}" + OK
+    )
+    assert attacked.ran.code == 0, attacked.ran.said
+    assert "hooks/pre-commit" in attacked.files | attacked.withheld, attacked.seen
+    assert "fine.txt" in attacked.files
+    assert not canary.exists()
 
 
 def test_folders_without_permissions_are_read_or_refused_and_removed(attack: Attack) -> None:

@@ -53,7 +53,7 @@ def plan_in(stage: Stage) -> tuple[int, str]:
     return comment["id"], found[1]
 
 
-def test_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
+def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
     carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     assert stage.pulls() == []
     _, approve = plan_in(stage)
@@ -66,7 +66,7 @@ def test_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
     assert len(stage.pulls()) == 1
 
 
-def test_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
+def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
     carried_out(stage, "/agent plan how to mend this", [SUBMIT, Say("Planned.")])
     comment, approve = plan_in(stage)
     [was] = comments(stage, "**Plan:")
