@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.run.profiles import SHELL_TOOLS, WRITING
-from bot.workshop.client.workshop import ScanResult, Workshop
+from bot.workshop.client.workshop import ScanResult, Workshop, WorkshopError
 
 Start = Callable[[int], Workshop]
 """`start(n)`: the n-th workshop of this run over the agent's tree, counted from 0."""
@@ -33,16 +34,31 @@ Changed = Callable[[CallPlace, ScanResult], None]
 """`changed(call, scan)`: that call changed these files."""
 
 
+class LookingOn(Protocol):
+    def hear(self, place: CallPlace | None, outcome: ToolOutcome) -> ToolOutcome:
+        """The outcome of a call, without what was found in what it changed."""
+        ...
+
+    def ended(self, metadata: Mapping[str, Any]) -> None:
+        """What a tool host says at its end."""
+        ...
+
+
 class AgentWorkshop:
     """One live workshop at a time. Calls come from the loop's thread and those of subagents, and are done in turn;
     scans are collected on a thread of their own."""
 
     def __init__(
-        self, start: Start, changed: Changed, mask: Callable[[str], str] = lambda text: text
+        self,
+        start: Start,
+        changed: Changed,
+        mask: Callable[[str], str] = lambda text: text,
+        looking_on: LookingOn | None = None,
     ) -> None:
-        """`mask` is what the model may see of a result's words."""
+        """`mask` is what the model may see of a result's words; `looking_on` hears what is found in what changed."""
         self._start = start
         self._mask = mask
+        self._looking_on = looking_on
         self._changed = changed
         self._live: Workshop | None = None
         self._collector: threading.Thread | None = None
@@ -86,6 +102,8 @@ class AgentWorkshop:
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0
+        if self._looking_on is not None:
+            outcome = self._looking_on.hear(place, outcome)
         return replace(outcome, content=self._mask(outcome.content))
 
     def scan_meanwhile(self) -> None:
@@ -108,6 +126,9 @@ class AgentWorkshop:
                 self._unscanned = self._last
             self.scan_meanwhile()
             self._settle()
+            if self._live is not None and self._looking_on is not None:
+                with suppress(WorkshopError):  # what it found is known, but for how it stands
+                    self._looking_on.ended(self._live.call("standing", {}, CancelToken()).metadata)
         finally:
             self.kill()
 

@@ -20,7 +20,7 @@ from bot.contracts.outcome import (
     StopReason,
     WithheldFile,
 )
-from bot.contracts.problems import Compared
+from bot.contracts.problems import Compared, ServerUse
 from bot.contracts.request import Request
 from bot.contracts.wording import count_of, sentence
 from bot.evidence.compare import failing
@@ -81,6 +81,7 @@ def outcome(
     redactions: Sequence[str],
     network: Sequence[HostUse] = (),
     diagnostics: Sequence[Compared] = (),
+    servers: Sequence[ServerUse] = (),
 ) -> Outcome:
     """Everything that is told of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
@@ -114,6 +115,7 @@ def outcome(
         question=handed.question,
         network=tuple(network),
         diagnostics=tuple(diagnostics),
+        servers=tuple(servers),
     )
 
 

@@ -44,6 +44,7 @@ from bot.run.instructions import instructions
 from bot.run.judging import Judging
 from bot.run.lent import LentModels
 from bot.run.listening import Listening
+from bot.run.looking_on import LookingOn
 from bot.run.masked import masked, masked_value
 from bot.run.network import Network
 from bot.run.network import said as said_of
@@ -138,7 +139,8 @@ class Run:
         )
         self.reviewing = self._reviewing()
         reviewing = (self.reviewing.tool,) if self.reviewing else ()
-        self.workshop = AgentWorkshop(self._start, self.workshops.changed, redactor.text)
+        self.looking_on = LookingOn(None if profile.read_only else policy.diagnostics, journal)
+        self.workshop = AgentWorkshop(self._start, self.workshops.changed, redactor.text, self.looking_on)
         self.archive = Archive(job.folder.archive, redactor.text)
         self.subagents = RunSubagents(
             lambda: adapted(job.connect(), policy.models), self.workshop, self.gatekeeper, profile, journal,
@@ -183,6 +185,7 @@ class Run:
             TryInWorkshop(self.workshops, job.folder, stop, job.say),
             self.asked.instruction,
             stop,
+            self.looking_on,
         )
         self.listening = Listening(
             self.workshop, self.rounds, self.results, self.skills, stop_hook, profile, job.watch, job.say
@@ -318,6 +321,7 @@ class Run:
             redactions=(),
             network=network,
             diagnostics=self.rounds.diagnostics(tree_sha),
+            servers=self.looking_on.servers(),
         )
         outcome = masked(outcome, self.detector)
         ended = lines.RunEnded(
@@ -355,7 +359,9 @@ class Run:
     def _start(self, number: int) -> Workshop:
         """The agent's workshop. Where the repository had to be prepared, that is waited for here: at the first
         tool call, not before the first request."""
-        workshop = self.workshops.of_agent(number, self.trees.read_only(), self.gatekeeper.answer)
+        workshop = self.workshops.of_agent(
+            number, self.trees.read_only(), self.gatekeeper.answer, self.looking_on.asked(number)
+        )
         if number == 0:
             self.trees.outfit(workshop, self.stop)
         return workshop

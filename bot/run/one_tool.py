@@ -20,6 +20,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.run.lent import LentModels
+from bot.run.looking_on import asked_of
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
 from bot.sandbox.choose import Setting
@@ -71,6 +72,7 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> Answered:
             environment=environment,
             ask=gatekeeper.answer,
             assume_read=asked.assume_read,
+            diagnostics=asked_of(policy.diagnostics),
         )
         with workshop:
             handlers: dict[str, Handler] = {spec.name: _through(workshop, spec.name) for spec in TOOL_SPECS}

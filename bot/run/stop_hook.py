@@ -12,6 +12,7 @@ from bot.contracts.errors import GateError
 from bot.contracts.problems import Problem
 from bot.policy.schema import StopHookPolicy
 from bot.run.judging import Judging
+from bot.run.looking_on import LookingOn
 from bot.run.profiles import SUBMIT_PLAN, Profile
 from bot.run.results import Results
 from bot.run.rounds import Rounds
@@ -34,11 +35,11 @@ NEW_ERRORS = (
 
 class StopHook:
     """`try_texts` says which of the texts that it is given do not parse, though they did before; `instruction` is the
-    request's own words: a check that they name must pass."""
+    request's own words: a check that they name must pass; `looking_on` knows what language servers found."""
 
     def __init__(
         self, policy: StopHookPolicy, profile: Profile, results: Results, rounds: Rounds, judging: Judging,
-        try_texts: TryTexts, instruction: str, stop: CancelToken,
+        try_texts: TryTexts, instruction: str, stop: CancelToken, looking_on: LookingOn,
     ) -> None:  # fmt: skip
         self._policy = policy
         self._profile = profile
@@ -48,6 +49,7 @@ class StopHook:
         self._try_texts = try_texts
         self._instruction = instruction
         self._stop = stop
+        self._looking_on = looking_on
         self._told: set[str] = set()
         self._told_trees: set[str] = set()
         self._told_problems: set[tuple[str, str, str]] = set()
@@ -85,7 +87,8 @@ class StopHook:
         from bot.run.new_errors import texts_to_try
 
         texts = texts_to_try(self._judging.checkout, judged)
-        errors = self._try_texts(texts) if texts else ()
+        errors = [*(self._try_texts(texts) if texts else ())]
+        errors += self._looking_on.errors_in(self._judging.checkout, judged, errors)
         said = tuple(error.partition(": ")[0] for error in errors)
         self._unparsed = frozenset(file.path for file in judged.files if file.path in said)
         if errors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bot.agent.journal import Journal, file_version
 from bot.checkout.blobs import blobs_at
@@ -34,7 +35,13 @@ class Workshops:
         self._network = network
         self._started: list[Workshop] = []
 
-    def of_agent(self, number: int, read_only: Sequence[Path], ask: Callable[[Question], Answer]) -> Workshop:
+    def of_agent(
+        self,
+        number: int,
+        read_only: Sequence[Path],
+        ask: Callable[[Question], Answer],
+        diagnostics: Mapping[str, Any] | None = None,
+    ) -> Workshop:
         """The agent's n-th workshop. All of them share one history of files, so that versions go on being counted, and
         see what those before them printed."""
         folder = self._folder.workshop(f"agent-{number}")
@@ -52,6 +59,7 @@ class Workshops:
                 skills=self._skills,
                 kept=(self._folder.archive, *spilled),
                 way_out=self._network.of_agent(),
+                diagnostics=diagnostics,
             )
         )
 

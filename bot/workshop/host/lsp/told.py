@@ -21,6 +21,7 @@ BYTES = 3000
 _MESSAGE = 300
 _SNIPPET = 160
 _CODE = 60
+_PATH = 200
 _MOST_FILES = 3
 _ROOM = 200
 """Bytes for the lines around the problems."""
@@ -65,8 +66,10 @@ def record(report: Report) -> dict[str, Any]:
 
 
 def error_line(problem: Problem) -> str:
-    """One problem for the end of the run, on one line."""
-    return next(_lines(problem))
+    """One problem for the end of the run, worded as what does not parse is."""
+    rule = " ".join(filter(None, (problem.tool, _plain_line(problem.code, _CODE))))
+    path = _plain_line(named(problem.path), _PATH)
+    return f"{path}: line {problem.line}: {_plain_line(problem.message, _MESSAGE)} ({rule})"
 
 
 def _findings(report: Report) -> Iterator[str]:
@@ -111,7 +114,7 @@ def _problems(new: Sequence[Problem]) -> Iterator[str]:
 
 
 def _lines(problem: Problem) -> Iterator[str]:
-    place = f"{_plain_line(named(problem.path), 200)}:{problem.line}" + (
+    place = f"{_plain_line(named(problem.path), _PATH)}:{problem.line}" + (
         f":{problem.column}" if problem.column else ""
     )
     code = f":{_plain_line(problem.code, _CODE)}" if problem.code else ""
@@ -128,7 +131,7 @@ def _plain_line(words: str, most: int) -> str:
 
 def _named(files: Sequence[str]) -> str:
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-    return ", ".join(_plain_line(named(name), 200) for name in files[:_MOST_FILES]) + more
+    return ", ".join(_plain_line(named(name), _PATH) for name in files[:_MOST_FILES]) + more
 
 
 def _complete(report: Report) -> list[str]:
