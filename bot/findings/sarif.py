@@ -1,12 +1,15 @@
-"""A review as SARIF 2.1.0 (OASIS, 2023), for code scanning, editors and other readers."""
+"""A review, or new problems, as SARIF 2.1.0 (OASIS, 2023), for code scanning, editors and other readers."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from bot.contracts.problems import Compared, Problem
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.findings.fingerprints import fingerprint
@@ -32,24 +35,73 @@ def to_sarif(review: Review, version: str, repository_url: str = "") -> str:
 
     A finding on the left side is on lines that are gone: it names the file alone.
     """
-    run: dict[str, Any] = {
-        "tool": {
-            "driver": {
-                "name": "slash-agent",
-                "version": version,
-                "rules": [_rule(severity) for severity in Severity],
-            }
-        },
-        "columnKind": "unicodeCodePoints",
-        "automationDetails": {"id": "slash-agent/review/"},
-        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the repository"}}},
-        "results": [_result(finding) for finding in review.findings],
-    }
+    driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
+    run = _run(driver, "slash-agent/review/", [_result(finding) for finding in review.findings])
     if repository_url:
         run["versionControlProvenance"] = [{"repositoryUri": repository_url, "revisionId": review.head_sha}]
     if review.summary or review.left_out:
         run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return _log([run])
+
+
+def problems_to_sarif(diagnostics: Iterable[Compared]) -> str:
+    """As `to_sarif`: the new problems, a run for each checker that answered before the change and after it."""
+    return _log([_checker_run(one) for one in diagnostics if one.complete])
+
+
+def _checker_run(one: Compared) -> dict[str, Any]:
+    codes = list(dict.fromkeys(problem.code or problem.tool for problem in one.new))
+    driver = {"name": one.tool or "checker", "rules": [{"id": code or "problem"} for code in codes]}
+    if one.version:
+        driver["version"] = one.version
+    seen: Counter[str] = Counter()
+    results = []
+    for problem in one.new:
+        told = "\n".join((problem.tool, problem.path, problem.code, problem.message))
+        seen[told] += 1
+        fingerprint_of_it = hashlib.sha256(f"{told}\n{seen[told]}".encode(errors="replace")).hexdigest()[:32]
+        code = problem.code or problem.tool
+        results.append(
+            {
+                "ruleId": code or "problem",
+                "ruleIndex": codes.index(code),
+                "level": problem.severity.value,
+                "baselineState": "new",
+                "message": {"text": problem.message},
+                "locations": [{"physicalLocation": _place(problem)}],
+                "partialFingerprints": {_FINGERPRINT: fingerprint_of_it},
+            }
+        )
+    return _run(driver, f"slash-agent/problems/{one.tool}/", results)
+
+
+def _place(problem: Problem) -> Mapping[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(problem.path)}
+    if problem.line > 0:
+        named = {
+            "startLine": problem.line,
+            "startColumn": problem.column,
+            "endLine": problem.end_line if problem.end_line >= problem.line else 0,
+            "endColumn": problem.end_column if problem.column else 0,
+        }
+        place["region"] = {name: number for name, number in named.items() if number > 0}
+        if problem.snippet:
+            place["contextRegion"] = {"startLine": problem.line, "snippet": {"text": problem.snippet}}
+    return place
+
+
+def _run(driver: Mapping[str, Any], id: str, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "automationDetails": {"id": id},
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the repository"}}},
+        "results": results,
+    }
+
+
+def _log(runs: Sequence[Mapping[str, Any]]) -> str:
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -32,6 +32,10 @@ PLAN = "plan.json"
 WRITES = "writes.json"
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"
+# New problems for other programs: made here, and read by nobody of ours.
+RDJSONL = "problems.rdjsonl"
+SARIF = "problems.sarif"
+JUNIT = "problems.junit.xml"
 
 # Bytes. A patch larger than this is over the gate's own limit several times.
 _OUTCOME_LIMIT = 8 << 20
@@ -94,6 +98,8 @@ def write_bundle(
         _put_or_remove(folder, PLAN, planned)
         _put_or_remove(folder, WRITES, proposed)
         _put_or_remove(folder, REPORT, report.encode())
+        for name, content in _problem_forms(outcome).items():
+            _put_or_remove(folder, name, content)
         if journal is not None and not _same_file(journal, folder / JOURNAL):
             _copy(folder, JOURNAL, journal)
         _put(folder, OUTCOME, _dump_within_limit(stated))
@@ -138,6 +144,17 @@ def _read(folder: Path, name: str, limit: int) -> bytes:
         return read_beneath(folder, name, limit)
     except UnreadableError as error:
         raise BundleError(f"The bundle cannot be read: {error}.") from error
+
+
+def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
+    """What each file holds; empty where no checker ran, and that of diagnostics also where nothing is new."""
+    if not outcome.diagnostics:
+        return dict.fromkeys((RDJSONL, SARIF, JUNIT), b"")
+    from bot.findings.problem_forms import to_junit, to_rdjsonl
+    from bot.findings.sarif import problems_to_sarif
+
+    forms = {RDJSONL: to_rdjsonl, SARIF: problems_to_sarif, JUNIT: to_junit}
+    return {name: form(outcome.diagnostics).encode(errors="replace") for name, form in forms.items()}
 
 
 def _dump_within_limit(outcome: Outcome) -> bytes:

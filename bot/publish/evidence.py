@@ -205,9 +205,7 @@ def _tool_run(run: ToolRun) -> str:
 def _checker_remark(one: Compared) -> str:
     notes = dict.fromkeys(shown_line(run.note) for run in (one.before, one.after) if run.note)
     if one.environment:
-        told = (
-            f"{count_of(one.environment, 'new problem')} for want of a dependency that is not installed here"
-        )
+        told = f"{one.environment:,} more say only that something is not installed here, and are not counted"
         notes[told] = None
     return f"{shown_code(one.tool, 60)}: {'; '.join(notes)}" if notes else ""
 

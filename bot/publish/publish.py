@@ -77,20 +77,22 @@ def publish(
     links: Links = NO_LINKS,
     may_write: MayWrite | None = None,
     say: Callable[[str], None] = lambda line: None,
+    prepare: Callable[[], None] = lambda: None,
 ) -> Published:
     """Publish `bundle` to the repository at `git_url`, working below `folder`, which must not exist.
 
     `identity` and `may_write` override the policy's. `repository` is the one we act for: a bundle for another
-    is refused. With `dry_run` nothing is written, and every write is said through `say`. Raises `PublishError` and
-    `GateError`, after the thread was told.
+    is refused. With `dry_run` nothing is written, and every write is said through `say`. `prepare` is called first.
+    Raises `PublishError` and `GateError`, after the thread was told, also of what `prepare` raises.
     """
     outcome = bundle.outcome
     _check_repository(outcome, repository)
-    recorder = Recorder(github, say) if dry_run else None
+    recorder = Recorder(github, say, getattr(github, "leaving", None)) if dry_run else None
     host = recorder or github
     told = _Thread(host, outcome, links, place_of(outcome.request))
     remote = Remote(folder, git_url, token)
     try:
+        prepare()
         _check_verb(bundle)
         proposed = _proposed(bundle, remote, folder, links)
         publish_answer = _answer_of(_kind(bundle))

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from bot.contracts.problems import Answer, Compared, Problem, ToolRun
+from bot.contracts.problems import Severity as ProblemSeverity
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.findings.fingerprints import fingerprint
-from bot.findings.sarif import to_sarif
+from bot.findings.sarif import problems_to_sarif, to_sarif
 from tests.support.npm import package_file
+from tests.support.outcomes import EVIDENCE, problem
 
 ONE = Finding("src/é a.py", 7, Severity.MAJOR, "Never closed", "It leaks.", 5, text="a\nb\nc", suggestion="x")
 REVIEW = Review(
@@ -34,9 +37,8 @@ def results(review: Review = REVIEW) -> list[dict[str, Any]]:
     return list(run["results"])
 
 
-@pytest.mark.node
-@pytest.mark.parametrize("review", [REVIEW, Review("a" * 40, "b" * 40, "")])
-def test_the_official_schema_takes_it(review: Review) -> None:
+@pytest.fixture(scope="module")
+def validator() -> Any:
     from jsonschema import Draft4Validator
 
     schema = package_file(
@@ -45,11 +47,61 @@ def test_the_official_schema_takes_it(review: Review) -> None:
         "lib/schemas/sarif-2.1.0-rtm.5.json",
         "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8",
     )
-    validator = Draft4Validator(json.loads(schema.read_text("utf-8")))
+    return Draft4Validator(json.loads(schema.read_text("utf-8")))
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("review", [REVIEW, Review("a" * 40, "b" * 40, "")])
+def test_the_official_schema_takes_it(review: Review, validator: Any) -> None:
     log = json.loads(to_sarif(review, "0.1.0", "https://github.test/octo/hello"))
     assert [error.message for error in validator.iter_errors(log)] == []
     log["runs"][0]["tool"]["driver"]["nmae"] = "x"
     assert not validator.is_valid(log)
+
+
+WIDE = problem(
+    3, path="src/é a.py", code="", column=2, end_line=2, end_column=9, message="", snippet="é = 1", tool="ty"
+)
+WHOLE = problem(0, column=0, path="a.py", message='x\0"\ud800', severity=ProblemSeverity.ERROR)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    "new", [(problem(), problem(), WIDE, WHOLE), (), (replace(WIDE, tool="", end_line=4),)], ids=len
+)
+def test_the_official_schema_takes_new_problems(new: tuple[Problem, ...], validator: Any) -> None:
+    run = ToolRun(Answer.COMPLETE)
+    log = json.loads(
+        problems_to_sarif([Compared("ty", "", "ty", run, run, new=new), EVIDENCE.diagnostics[0]])
+    )
+    assert [error.message for error in validator.iter_errors(log)] == []
+
+
+def test_new_problems_are_a_run_for_each_checker_that_answered_twice() -> None:
+    log = json.loads(problems_to_sarif(EVIDENCE.diagnostics))
+    drivers = [run["tool"]["driver"] for run in log["runs"]]
+    assert [(one["name"], one["version"]) for one in drivers] == [("ruff", "0.14.1"), ("ty", "0.0.4")]
+    (found,) = log["runs"][1]["results"]
+    assert (found["ruleId"], found["level"], found["baselineState"]) == (
+        "invalid-return-type",
+        "error",
+        "new",
+    )
+    place = found["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "invoice.py"
+    assert place["region"] == {"startLine": 7, "startColumn": 5}
+
+
+def test_equal_problems_have_fingerprints_of_their_own_which_the_line_is_no_part_of() -> None:
+    run = ToolRun(Answer.COMPLETE)
+
+    def prints(*new: Problem) -> list[str]:
+        (made,) = json.loads(problems_to_sarif([Compared("ruff", "1", "ruff", run, run, new=new)]))["runs"]
+        return [one["partialFingerprints"]["slashAgent/v1"] for one in made["results"]]
+
+    first, second = problem(3), replace(problem(3), line=9)
+    assert len(set(prints(first, second))) == 2
+    assert prints(first) == prints(second)
 
 
 def test_every_finding_is_a_result_of_its_level() -> None:
