@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import agent_core, events, large_file, patching, redaction, review
+from benchmarks import agent_core, events, large_file, patching, redaction, review, sandboxed
 from benchmarks.memory import Peak
 from benchmarks.pairs import Pairs, measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -234,6 +234,15 @@ def masking(bench: Bench) -> Iterator[Row]:
     return redaction.redaction(bench.scale.masked_mb, bench.scale.runs)
 
 
+def sandbox(bench: Bench) -> Iterator[Row]:
+    """What the wall costs. The suites of other packages inside it are measured by `python -m benchmarks.sandboxed`."""
+    bench.say("sandbox")
+    folder = bench.folder / "sandbox"
+    folder.mkdir()
+    for only in ("starts", "commands"):
+        yield from sandboxed.rows(folder, bench.scale.runs, only)
+
+
 def session(bench: Bench) -> Iterator[Row]:
     """What stays the same over a long session, what a cache makes of that, and the session's replay."""
     return agent_core.sessions(bench.folder, bench.scale.session_turns, bench.scale.session_window, bench.say)
@@ -270,6 +279,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "reviews": reviews,
     "patch": patch,
     "masking": masking,
+    "sandbox": sandbox,
     "session": session,
     "context": context,
     "refusals": refusals,

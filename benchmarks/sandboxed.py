@@ -1,4 +1,5 @@
-"""What the sandbox costs: a command in it against a plain one, and the tests of two packages inside against outside.
+"""What the sandbox costs: its start, a command in it against a plain one, and the tests of two packages inside against
+outside.
 
     python -m benchmarks.sandboxed [--runs 10] [--only commands]
 
@@ -25,9 +26,12 @@ from benchmarks.table import Row, render
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.sandbox.choose import Found, bubblewrap, landlock
+from bot.workshop.client.wall import choose
 from bot.workshop.client.workshop import Answer, Workshop
 
 COMMAND_MS = 1.0
+START_MS = {"bubblewrap": 60.0, "landlock": 40.0}
+PROBE_MS = 100.0
 SUITE_RATIO = 1.05
 
 _TIMEOUT = 600
@@ -69,7 +73,7 @@ class Cost:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sandboxed", description=__doc__)
     parser.add_argument("--runs", type=int, default=10, help="pairs (default: 10)")
-    parser.add_argument("--only", choices=("commands", "suites"))
+    parser.add_argument("--only", choices=("starts", "commands", "suites"))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="slash-agent-bench-") as folder:
         found = list(rows(Path(folder), given.runs, only=given.only or ""))
@@ -78,7 +82,9 @@ def main() -> int:
 
 
 def rows(folder: Path, runs: int, only: str = "") -> Iterator[Row]:
-    if only != "suites":
+    if only in ("", "starts"):
+        yield from starts(folder, runs)
+    if only in ("", "commands"):
         for cost in commands(folder, runs):
             pairs = cost.pairs
             yield Row(
@@ -86,7 +92,7 @@ def rows(folder: Path, runs: int, only: str = "") -> Iterator[Row]:
                 f"plain subprocess {pairs.their_median:.1f} ms", f"+{pairs.difference:.2f} ms",
                 f"at most +{COMMAND_MS:g} ms", pairs.difference <= COMMAND_MS,
             )  # fmt: skip
-    if only != "commands":
+    if only in ("", "suites"):
         for suite, cost in suites(folder, runs):
             pairs = cost.pairs
             yield Row(
@@ -94,6 +100,24 @@ def rows(folder: Path, runs: int, only: str = "") -> Iterator[Row]:
                 f"outside {pairs.their_median / 1000:.2f} s", f"{pairs.ratio:.3f} ×",
                 f"at most {SUITE_RATIO} ×", pairs.ratio <= SUITE_RATIO,
             )  # fmt: skip
+
+
+def starts(folder: Path, runs: int) -> Iterator[Row]:
+    """A workshop from nothing to its tool host's first word, by each back end there is; and the probe that chooses one.
+    The first of each is not counted."""
+    for found in _back_ends():
+        tree = _tree(folder / f"starts-{found.name.split()[0]}")
+        took = [_start(found, tree) for _ in range(runs + 1)][1:]
+        target = START_MS[found.name.split()[0].lower()]
+        yield Row(
+            f"starting {found.name} and the tool host", f"{median(took):.0f} ms", f"best {min(took):.0f} ms", "",
+            f"at most {target:g} ms", median(took) <= target,
+        )  # fmt: skip
+    probed = [_probe() for _ in range(runs + 1)][1:]
+    yield Row(
+        "the probe that chooses a sandbox", f"{median(probed):.0f} ms", f"best {min(probed):.0f} ms", "",
+        f"at most {PROBE_MS:g} ms", median(probed) <= PROBE_MS,
+    )  # fmt: skip
 
 
 def commands(folder: Path, runs: int, each: int = 10) -> Iterator[Cost]:
@@ -169,6 +193,18 @@ def _workshop(found: Found, tree: Path) -> Iterator[Workshop]:
         found, tree=tree, folder=own, environment=os.environ, ask=lambda _: Answer(True)
     ) as workshop:
         yield workshop
+
+
+def _start(found: Found, tree: Path) -> float:
+    began = time.perf_counter()
+    with _workshop(found, tree):
+        return (time.perf_counter() - began) * 1000
+
+
+def _probe() -> float:
+    began = time.perf_counter()
+    choose("auto")
+    return (time.perf_counter() - began) * 1000
 
 
 def _tree(folder: Path) -> Path:
