@@ -20,7 +20,7 @@ ReadBase = Callable[[str], str | None]
 _ASKS = re.compile(
     r"(?<![\w-])(?:--cov(?!-)|-coverprofile|--coverage|coverage\s+run|--experimental-test-coverage|c8|nyc)(?![\w])"
 )
-_CONFIGURED = (
+_SETTINGS = (
     (".coveragerc", re.compile("")),
     ("pyproject.toml", re.compile(r"^\s*\[tool\.coverage\b|--cov\b", re.MULTILINE)),
     ("setup.cfg", re.compile(r"^\[coverage:|--cov\b", re.MULTILINE)),
@@ -28,6 +28,8 @@ _CONFIGURED = (
     ("pytest.ini", re.compile(r"--cov\b")),
     ("package.json", re.compile(r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:')),
 )
+CONFIGURED = tuple(place for place, _ in _SETTINGS)
+"""The files by which a repository may say that it wants coverage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def why_missing(commands: Iterable[str], named: Iterable[str], read: ReadBase) -
         return f"the policy names {places}, and no check wrote it"
     if any(_ASKS.search(command) for command in commands):
         return "a check asks for coverage, and left no report that is read here"
-    for place, words in _CONFIGURED:
+    for place, words in _SETTINGS:
         text = read(place)
         if text is not None and words.search(text):
             return f"{place} configures coverage, and no check left a report of it"

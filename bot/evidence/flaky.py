@@ -26,8 +26,8 @@ def suspects_before(ran: Ran) -> frozenset[str]:
 
 
 def suspects_after(before: Ran, after: Ran) -> frozenset[str]:
-    """The tests that fail with the change and did not without."""
-    return suspects(before.reading, after.reading) if after.run.state is CheckState.FAILED else frozenset()
+    """The tests that fail with the change and did not without, of a check that got worse."""
+    return suspects(before.reading, after.reading) if is_to_be_run_again(before, after) else frozenset()
 
 
 def is_to_be_run_again(before: Ran, after: Ran) -> bool:
@@ -40,7 +40,7 @@ def is_to_be_run_again(before: Ran, after: Ran) -> bool:
     changes = compared(before.reading, after.reading)
     if before.run.state is not CheckState.PASSED and not (changes and changes.broken):
         return False
-    suspected = suspects_after(before, after)
+    suspected = suspects(before.reading, after.reading)
     return not (suspected and after.again is not None and suspected <= after.again.failed)
 
 
@@ -55,5 +55,5 @@ def told(check: Check, before: Ran, after: Ran, second: Ran | None = None, note:
     run = after.run
     if passed or note:
         run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
-    tests = compared(before.reading, after.reading, flaky)
+    tests = compared(before.reading, after.reading, flaky) if run.state is not CheckState.NOT_RUN else None
     return CheckResult(check.name, check.command, before.run, run, check.detected, passed, tests)

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
 from bot.evidence import asking
 from bot.evidence.coverage import Measured
@@ -59,13 +59,6 @@ def whole(command: str, seconds: float) -> dict[str, str | int]:
 
 
 def run_checks(
-    workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, origin: str = ""
-) -> tuple[CheckRun, ...]:
-    """As `try_checks`, how they ended alone."""
-    return tuple(ran.run for ran in try_checks(workshop, checks, cancel, origin))
-
-
-def try_checks(
     workshop: Workshop,
     checks: Sequence[Check],
     cancel: CancelToken,
@@ -212,15 +205,3 @@ def _was_refused(run: CheckRun, outcome: ToolOutcome | None, report: str) -> boo
 def _exit_code(facts: Mapping[str, Any]) -> int | None:
     code = facts.get("exit_code")
     return code if type(code) is int and -_HIGHEST <= code <= _HIGHEST else None
-
-
-def pair(
-    checks: Sequence[Check], before: Sequence[CheckRun], after: Sequence[CheckRun] | None
-) -> tuple[CheckResult, ...]:
-    """Each check with both its runs; without an after-run it is marked as not run."""
-    not_run = CheckRun(CheckState.NOT_RUN, note="there was nothing to check")
-    later = after if after is not None else [not_run] * len(checks)
-    return tuple(
-        CheckResult(check.name, check.command, first, second, check.detected)
-        for check, first, second in zip(checks, before, later, strict=True)
-    )

@@ -22,6 +22,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.problems import Compared, ServerUse
 from bot.contracts.request import Request
+from bot.contracts.tested import Coverage
 from bot.contracts.wording import count_of, sentence
 from bot.evidence.compare import failing
 from bot.gate.tree import Verdict
@@ -82,6 +83,7 @@ def outcome(
     network: Sequence[HostUse] = (),
     diagnostics: Sequence[Compared] = (),
     servers: Sequence[ServerUse] = (),
+    coverage: Coverage | None = None,
 ) -> Outcome:
     """Everything that is told of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
@@ -116,6 +118,7 @@ def outcome(
         network=tuple(network),
         diagnostics=tuple(diagnostics),
         servers=tuple(servers),
+        coverage=coverage,
     )
 
 

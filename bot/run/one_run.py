@@ -40,6 +40,7 @@ from bot.run.asking import Asking, let_before
 from bot.run.background import Background
 from bot.run.base import checks_of, worded_as
 from bot.run.briefing import Briefing
+from bot.run.covered import Covered
 from bot.run.instructions import instructions
 from bot.run.judging import Judging
 from bot.run.lent import LentModels
@@ -128,6 +129,7 @@ class Run:
         self.rounds = Rounds(
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, journal.write, stop, job.say,
             profile.unrun, "" if confinement.moves else str(job.origin or ""), self._inspection(),
+            Covered(checkout),
         )  # fmt: skip
         tier = job.request.actor.tier
         self.asking = Asking(
@@ -209,6 +211,7 @@ class Run:
         self.model = provider.info.name
         budget = run_budget(self.policy, self.job.request.actor.tier, self.job.budget_usd)
         turns = min(budget.turns, self.profile.turns or budget.turns)
+        self.rounds.end_by(budget.minutes)
         limits = Limits(turns, budget.tokens, budget.usd, budget.minutes, budget.commands, budget.output)
         tools = self.results.of(self.profile)
         self.toolbox = toolbox = RunToolbox(
@@ -322,6 +325,7 @@ class Run:
             network=network,
             diagnostics=self.rounds.diagnostics(tree_sha),
             servers=self.looking_on.servers(),
+            coverage=self.rounds.coverage(tree_sha),
         )
         outcome = masked(outcome, self.detector)
         ended = lines.RunEnded(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from bot.contracts import journal as lines
@@ -10,9 +13,13 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.problems import Compared
+from bot.contracts.tested import Coverage
 from bot.evidence.detect import Check
+from bot.evidence.flaky import NO_TIME, is_to_be_run_again, suspects_after, suspects_before, told
+from bot.evidence.ran import Ran
 from bot.run.background import Background
-from bot.run.checks import pair, run_checks
+from bot.run.checks import Wanted, run_checks
+from bot.run.covered import Covered
 from bot.run.trees import Trees
 
 if TYPE_CHECKING:
@@ -27,7 +34,8 @@ class Rounds:
 
     `say` takes a line about what is waited for. With `unrun`, which says why, nothing is ever run.
     `origin` is the repository's own path where no tree can be shown there. `inspect` makes the checkers over the
-    whole project, once the first request is out; they run in the same workshops, before the checks.
+    whole project, once the first request is out; they run in the same workshops, before the checks. `covered` knows
+    the changed lines.
     """
 
     def __init__(
@@ -40,6 +48,7 @@ class Rounds:
         unrun: str = "",
         origin: str = "",
         inspect: Callable[[], Inspection] | None = None,
+        covered: Covered | None = None,
     ) -> None:
         self.checks = tuple(checks)
         self._trees = trees
@@ -50,36 +59,49 @@ class Rounds:
         self._origin = origin
         self._inspect = None if unrun else inspect
         self._inspection: Inspection | None = None
-        self._before: Background[tuple[CheckRun, ...]] | None = None
-        self._after: dict[str, tuple[CheckRun, ...]] = {}
+        self._covered = covered
+        self._until = math.inf
+        self._before: Background[tuple[Ran, ...]] | None = None
+        self._after: dict[str, tuple[Ran, ...]] = {}
+        self._results: dict[str, tuple[CheckResult, ...]] = {}
 
     @property
     def any(self) -> bool:
         """Whether there may be something to run."""
         return bool(self.checks) or self._inspect is not None
 
+    def end_by(self, minutes: float) -> None:
+        """From so long from now on, nothing is run a second time."""
+        self._until = time.monotonic() + minutes * 60
+
     def start_before(self) -> None:
         """Begin the round on the base; at once back."""
         if self.any and not self._unrun and self._before is None:
             self._inspection = self._inspect() if self._inspect else None
-            self._before = Background(lambda: self._round("before", None), "checks before")
+            wanted = Wanted(suspects=lambda number, ran: suspects_before(ran))
+            self._before = Background(lambda: self._round("before", None, wanted), "checks before")
 
     def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
         """Both rounds, the second on `tree_sha`; `None` where there is nothing to check."""
         if self._unrun:
-            not_run = [CheckRun(CheckState.NOT_RUN, note=self._unrun)] * len(self.checks)
-            return pair(self.checks, not_run, not_run)
+            return self._told(_not_run(self.checks, self._unrun), _not_run(self.checks, self._unrun))
         if tree_sha is None and not self.checks:
             return ()  # nothing is compared: not to be waited for
         self.start_before()
         if self._before and self._before.under_way:
             self._say(f"waiting for the {'checks' if self.checks else 'checkers'} before the change")
         before = self._before.result() if self._before else ()
-        if self.checks and tree_sha is not None and tree_sha not in self._after:
-            self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
-        if tree_sha is not None and tree_sha not in self._after:
-            self._after[tree_sha] = self._round("after", tree_sha)
-        return pair(self.checks, before, None if tree_sha is None else self._after[tree_sha])
+        if tree_sha is None:
+            return self._told(before, _not_run(self.checks, "there was nothing to check"))
+        if tree_sha not in self._results:
+            self._results[tree_sha] = self._with_change(tree_sha, before)
+        return self._results[tree_sha]
+
+    def coverage(self, tree_sha: str | None) -> Coverage | None:
+        """Of the changed lines, once `results` were asked for; `None` where there is nothing to say of it."""
+        if self._covered is None or tree_sha is None or not self._after.get(tree_sha):
+            return None
+        return self._covered.told(self.checks, [ran.measured for ran in self._after[tree_sha]])
 
     def diagnostics(self, tree_sha: str | None) -> tuple[Compared, ...]:
         """The checkers on both sides of the change, once `results` were asked for it."""
@@ -92,24 +114,84 @@ class Rounds:
         if self._before is not None:
             self._before.wait()
 
-    def _round(self, phase: Literal["before", "after"], tree_sha: str | None) -> tuple[CheckRun, ...]:
+    def _with_change(self, tree_sha: str, before: Sequence[Ran]) -> tuple[CheckResult, ...]:
+        if self.checks:
+            self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
+        covered = self._covered
+        wanted = Wanted(
+            lines=(lambda: covered.lines(tree_sha)) if covered else None,
+            suspects=lambda number, ran: suspects_after(before[number], ran),
+        )
+        after = self._after[tree_sha] = self._round("after", tree_sha, wanted)
+        return self._told(before, after, *self._second_runs(tree_sha, before, after))
+
+    def _second_runs(
+        self, tree_sha: str, before: Sequence[Ran], after: Sequence[Ran]
+    ) -> tuple[dict[int, Ran], dict[int, str]]:
+        """All of each check that is to be run again, on a fresh tree, by its number; or why it was not."""
+        seconds: dict[int, Ran] = {}
+        notes: dict[int, str] = {}
+        for number, check in enumerate(self.checks):
+            if not is_to_be_run_again(before[number], after[number]) or self._cancel.fired:
+                continue
+            left = self._until - time.monotonic()
+            if left < max(after[number].run.duration, 1):
+                notes[number] = NO_TIME
+                continue
+            self._say(f"run again, since it may be flaky: {check.command}")
+            name = f"checks-again-{len(self._after)}-{number + 1}"
+            try:
+                with self._trees.for_checks(name, self._cancel, tree_sha) as workshop:
+                    [second] = run_checks(workshop, [check], self._cancel, self._origin, Wanted(limit=left))
+            except AgentError as error:
+                notes[number] = f"it could not be run again: {error}"
+                continue
+            seconds[number] = second
+            self._note("after", check, second, again=True)
+        return seconds, notes
+
+    def _told(
+        self,
+        before: Sequence[Ran],
+        after: Sequence[Ran],
+        seconds: Mapping[int, Ran] = MappingProxyType({}),
+        notes: Mapping[int, str] = MappingProxyType({}),
+    ) -> tuple[CheckResult, ...]:
+        return tuple(
+            told(check, before[number], after[number], seconds.get(number), notes.get(number, ""))
+            for number, check in enumerate(self.checks)
+        )
+
+    def _round(
+        self, phase: Literal["before", "after"], tree_sha: str | None, wanted: Wanted
+    ) -> tuple[Ran, ...]:
         name = f"checks-{phase}" if tree_sha is None else f"checks-{phase}-{len(self._after) + 1}"
         try:
-            runs = self._run(name, tree_sha)
+            runs = self._run(name, tree_sha, wanted)
         except AgentError as error:
             # The checks are evidence, not the job: without a workshop for them there is none, and that is said.
-            runs = tuple(CheckRun(CheckState.NOT_RUN, note=str(error)) for _ in self.checks)
-        for check, run in zip(self.checks, runs, strict=True):
-            self._write(lines.Checked(check.name, check.command, phase, run, check.detected))
+            runs = _not_run(self.checks, str(error))
+        for check, ran in zip(self.checks, runs, strict=True):
+            self._note(phase, check, ran)
         return runs
 
-    def _run(self, name: str, tree_sha: str | None) -> tuple[CheckRun, ...]:
+    def _note(
+        self, phase: Literal["before", "after"], check: Check, ran: Ran, *, again: bool = False
+    ) -> None:
+        counts = ran.reading.counts if ran.reading else None
+        self._write(lines.Checked(check.name, check.command, phase, ran.run, check.detected, counts, again))
+
+    def _run(self, name: str, tree_sha: str | None, wanted: Wanted) -> tuple[Ran, ...]:
         inspection = self._inspection if self._inspection and self._inspection.wanted() else None
         if not self.checks and inspection is None:
             return ()
         with self._trees.for_checks(name, self._cancel, tree_sha) as workshop:
             if inspection is None or inspection.look(workshop, tree_sha) or not self.checks:
-                return run_checks(workshop, self.checks, self._cancel, self._origin) if self.checks else ()
+                return run_checks(workshop, self.checks, self._cancel, self._origin, wanted)
         # A checker brought its workshop down: the checks get another.
         with self._trees.for_checks(f"{name}-again", self._cancel, tree_sha) as workshop:
-            return run_checks(workshop, self.checks, self._cancel, self._origin)
+            return run_checks(workshop, self.checks, self._cancel, self._origin, wanted)
+
+
+def _not_run(checks: Sequence[Check], why: str) -> tuple[Ran, ...]:
+    return tuple(Ran(CheckRun(CheckState.NOT_RUN, note=why)) for _ in checks)

@@ -18,9 +18,6 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import (
-    CheckResult,
-    CheckRun,
-    CheckState,
     Denial,
     Outcome,
     StopReason,
@@ -32,6 +29,7 @@ from bot.policy.decide import may_write
 from bot.run import conclude
 from bot.run.asking import recorded_lets
 from bot.run.base import base_policy, base_task
+from bot.run.evidence import recorded_evidence
 from bot.run.folder import RunFolder, has_begun, parent_folder
 from bot.run.outputs import gather
 from bot.run.profiles import REPORT_FINDING, recorded_profile
@@ -94,9 +92,10 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     results = Results(*((reviewing.tool,) if reviewing else ()), propose=proposing)
     results.hear_again(recorded)
     handed = results.handed(reviewing.review("") if reviewing else None)
+    told = recorded_evidence(recorded)
     outcome = conclude.outcome(
-        facts, profile, _end(recorded), judged, handed, checks=_checks(recorded), denials=_denials(recorded),
-        notes=(*notes, *results.notes()), redactions=(),
+        facts, profile, _end(recorded), judged, handed, checks=told.checks, denials=_denials(recorded),
+        notes=(*notes, *results.notes()), redactions=(), diagnostics=told.diagnostics, coverage=told.coverage,
     )  # fmt: skip
     bundle = out.resolve() if out else folder.bundle
     verdict = judged if isinstance(judged, Verdict) else None
@@ -139,19 +138,6 @@ def _end(recorded: JournalFile) -> LoopEnd:
     spent = list(recorded.records(lines.BudgetChanged))
     turns, usage, cost = (spent[-1].turn, spent[-1].usage, spent[-1].cost) if spent else (0, Usage(), 0.0)
     return LoopEnd(StopReason.ERROR, _DIED, turns, usage, cost, "")
-
-
-def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
-    """The checks that had run. One after a change counts only if the session ended with it: else the tree went on."""
-    ended = next(recorded.records(lines.SessionEnded), None) is not None
-    runs = list(recorded.records(lines.Checked))
-    after = {line.name: line.run for line in runs if line.phase == "after" and ended}
-    not_run = CheckRun(CheckState.NOT_RUN, note="the run died before this check")
-    return tuple(
-        CheckResult(line.name, line.command, line.run, after.get(line.name, not_run), line.detected)
-        for line in runs
-        if line.phase == "before"
-    )
 
 
 def _denials(recorded: JournalFile) -> tuple[Denial, ...]:

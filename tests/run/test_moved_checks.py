@@ -36,7 +36,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def run(bench: Bench, back_end: object, origin: str, *commands: str) -> tuple[CheckRun, ...]:
     assert callable(back_end)
     workshop = bench.start(back_end(), mount=str(bench.folder / "origin"))
-    return run_checks(workshop, [Check(one, one, 60) for one in commands], CancelToken(), origin)
+    rans = run_checks(workshop, [Check(one, one, 60) for one in commands], CancelToken(), origin)
+    return tuple(ran.run for ran in rans)
 
 
 LOAD = "python3 -c \"import site; site.addsitedir('.venv/lib/python3.11/site-packages'); import app\""

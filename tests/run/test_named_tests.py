@@ -1,0 +1,264 @@
+"""Tests by name over real rounds: what broke and what was mended, what is flaky, which lines were run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import CheckResult, CheckState
+from bot.contracts.tested import CoveredFile, TestChanges, TestCounts
+from bot.evidence.compare import failing
+from bot.evidence.detect import Check
+from bot.evidence.flaky import NO_TIME, PASSED_AGAIN
+from bot.run.covered import Covered
+from bot.run.folder import RunFolder
+from bot.run.rounds import Rounds
+from bot.run.trees import Trees
+from bot.sandbox.off import Off
+from bot.workshop.client.workshop import Answer, Workshop
+from tests.support.repositories import make_repository
+from tests.support.workshops import running
+
+PYTHON = sys.executable
+PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {PYTHON} -m pytest -q"
+
+
+@dataclass
+class Trial:
+    checkout: Checkout
+    rounds: Rounds
+    records: list[lines.Checked]
+    opened: list[str]
+
+    def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
+        self.tree = self.tree_with(changed)
+        return self.rounds.results(self.tree)
+
+    def tree_with(self, changed: Mapping[str, str | None]) -> str:
+        """The base's tree with these files written or, where `None`, gone."""
+        git, index = self.checkout.git, {"GIT_INDEX_FILE": str(self.checkout.tree.parent / "index")}
+        git.run("read-tree", self.checkout.base_sha, env=index)
+        for path, text in changed.items():
+            if text is None:
+                git.run("update-index", "--force-remove", path, env=index)
+                continue
+            blob = git.run("hash-object", "-w", "--stdin", input=text.encode()).decode().strip()
+            git.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", env=index)
+        return git.run("write-tree", env=index).decode().strip()
+
+
+Begin = Callable[..., Trial]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    started: list[Rounds] = []
+
+    def trial(files: Mapping[str, str], *checks: Check | str) -> Trial:
+        repository = make_repository(tmp_path / "repository", files)
+        checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+        folder = RunFolder(tmp_path / "run")
+        folder.root.mkdir()
+        opened: list[str] = []
+
+        def open_workshop(name: str, tree: Path, read_only: object) -> Workshop:
+            opened.append(name)
+            return Workshop.start(
+                Off(),
+                tree=tree,
+                folder=folder.workshop(name),
+                environment={"PATH": os.environ["PATH"]},
+                ask=lambda question: Answer(False),
+            )
+
+        trees = Trees(checkout, folder, open_workshop, (), (), None, lambda line: None)
+        records: list[lines.Checked] = []
+
+        def write(record: lines.Record) -> None:
+            assert isinstance(record, lines.Checked)
+            records.append(record)
+
+        made = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
+        rounds = Rounds(made, trees, write, CancelToken(), lambda line: None, covered=Covered(checkout))
+        started.append(rounds)
+        return Trial(checkout, rounds, records, opened)
+
+    yield trial
+    for rounds in started:
+        rounds.settle()
+
+
+def named(result: CheckResult) -> TestChanges:
+    assert result.tests is not None
+    return result.tests
+
+
+def test_what_a_change_does_to_tests_of_pytest(begin: Begin) -> None:
+    base = (
+        "import pytest\n@pytest.mark.parametrize('x', [1, 2])\ndef test_p(x): assert x < 3\n"
+        "def test_bad(): assert 0\ndef test_worse(): assert 0\ndef test_gone(): pass\n"
+    )
+    changed = (
+        base.replace("x < 3", "x < 2").replace("bad(): assert 0", "bad(): pass").replace("_gone", "_new")
+    )
+    trial = begin({"test_a.py": base}, PYTEST)
+    [result] = trial.results({"test_a.py": changed})
+    tests = named(result)
+    assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ("test_a::test_bad",))
+    assert (tests.appeared, tests.vanished) == (("test_a::test_new",), ("test_a::test_gone",))
+    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 1, "vanished": 1}
+    assert (tests.before, tests.after) == (TestCounts(3, 2, 0), TestCounts(3, 2, 0))
+    assert tests.source == "pytest's report"
+    assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
+    assert result.command == PYTEST, "people read the command as it stands in the policy"
+    assert "slash-agent-tests" not in result.after.tail
+    assert trial.opened == ["checks-before", "checks-after-1"], "what fails alone too is not run again"
+    assert [(one.phase, one.tests, one.again) for one in trial.records] == [
+        ("before", TestCounts(3, 2, 0), False),
+        ("after", TestCounts(3, 2, 0), False),
+    ]
+
+
+def test_one_file_that_cannot_be_imported_mends_nothing(begin: Begin) -> None:
+    files = {"test_a.py": "def test_a(): pass\n", "test_b.py": "def test_b(): assert 0\n"}
+    [plain, script] = begin(files, PYTEST, f"cd . && {PYTEST}").results({"test_b.py": "def broken(:\n"})
+    assert (named(plain).mended, named(plain).vanished) == ((), ("test_b::test_b",))
+    assert named(plain).after == TestCounts(1, 1, 0), "the other file is run all the same"
+    assert (named(script).mended, named(script).broken) == ((), ())
+    assert named(script).vanished == ("test_a::test_a", "test_b::test_b")
+    assert "2 tests did not run with the change" in named(script).note
+
+
+def test_a_pytest_that_writes_no_reports_is_run_as_it_is(begin: Begin) -> None:
+    files = {"test_a.py": "def test_a(): assert 0\n", "pytest.ini": "[pytest]\naddopts = -p no:junitxml\n"}
+    trial = begin(files, PYTEST)
+    [result] = trial.results({"test_a.py": "def test_a(): pass\n"})
+    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
+    assert "unrecognized" not in result.before.tail
+    assert named(result).mended == (), "its output names only tests that fail"
+    assert "does not name test_a.py::test_a any more" in named(result).note
+
+
+UNITTEST = f"{PYTHON} -m unittest discover -s ."
+SUITE = (
+    "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
+)
+
+
+def test_a_test_that_passes_when_it_is_run_again_is_flaky(begin: Begin, tmp_path: Path) -> None:
+    trial = begin({"test_a.py": SUITE.format(a="pass", b="pass")}, UNITTEST)
+    once = f"os.path.exists('{tmp_path}/ran') or (open('{tmp_path}/ran', 'w'), self.fail())"
+    [result] = trial.results({"test_a.py": SUITE.format(a=once, b="pass")})
+    assert (result.flaky, result.after.state, result.after.note) == (True, CheckState.FAILED, PASSED_AGAIN)
+    assert (named(result).flaky, named(result).broken) == (("test_a.A.test_a",), ())
+    assert failing([result], "make unittest pass") == ()
+    assert trial.opened == ["checks-before", "checks-after-1", "checks-again-1-1"]
+    assert [(one.phase, one.run.state, one.again) for one in trial.records] == [
+        ("before", CheckState.PASSED, False),
+        ("after", CheckState.FAILED, False),
+        ("after", CheckState.PASSED, True),
+    ]
+
+
+def test_a_test_that_fails_only_after_another_is_broken_and_not_flaky(begin: Begin) -> None:
+    trial = begin({"test_a.py": SUITE.format(a="pass", b="pass")}, UNITTEST)
+    a, b = "os.environ['SPOILED'] = '1'", "self.assertNotIn('SPOILED', os.environ)"
+    [result] = trial.results({"test_a.py": SUITE.format(a=a, b=b)})
+    assert trial.opened[-1] == "checks-again-1-1", "alone it passes, so all of it is run again"
+    assert (named(result).broken, named(result).flaky) == (("test_a.A.test_b",), ())
+    assert failing([result], "") == (result,)
+
+
+def test_a_test_that_is_flaky_on_the_base_is_not_mended(begin: Begin, tmp_path: Path) -> None:
+    once = f"os.path.exists('{tmp_path}/ran') or (open('{tmp_path}/ran', 'w'), self.fail())"
+    trial = begin({"test_a.py": SUITE.format(a=once, b="self.fail()")}, UNITTEST)
+    [result] = trial.results({"test_a.py": SUITE.format(a=once, b="pass")})
+    assert (named(result).mended, named(result).flaky) == (("test_a.A.test_b",), ("test_a.A.test_a",))
+
+
+ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; }}"
+
+
+def test_a_check_without_names_is_run_again_as_a_whole(begin: Begin, tmp_path: Path) -> None:
+    flaky, leaves = begin(
+        {"a": "1\n"}, ONCE.format(place=tmp_path / "was"), ONCE.format(place="was")
+    ).results({"changed": "1\n"})
+    assert (flaky.flaky, failing([flaky], "")) == (True, ())
+    assert not leaves.flaky, "what the first run left in its tree is not there for the second"
+    assert failing([leaves], "") == (leaves,)
+
+
+def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
+    trial = begin({"a": "1\n"}, ONCE.format(place=tmp_path / "was"))
+    trial.rounds.end_by(0)
+    [result] = trial.results({"changed": "1\n"})
+    assert (result.flaky, result.after.note) == (False, NO_TIME)
+    assert failing([result], "") == (result,)
+
+
+def test_what_node_prints_is_read(begin: Begin) -> None:
+    text = "const test = require('node:test');\ntest('good', () => {});\ntest('bad', () => { throw 1; });\n"
+    [result] = begin({"a.test.js": text}, "node --test").results({"a.test.js": text.replace("throw 1;", "")})
+    assert named(result).mended == ("bad",)
+    assert named(result).after == TestCounts(2, 0, 0)
+
+
+REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
+
+
+def test_a_daemon_writes_no_report_once_its_check_is_over(begin: Begin, tmp_path: Path) -> None:
+    mark = f"late-{tmp_path.name}"
+    bad, good = REPORT.format(name="bad"), REPORT.format(name="good")
+    command = f"echo '{good}' > junit.xml; setsid bash -c 'sleep 60; echo '\\''{bad}'\\'' > junit.xml # {mark}' & true"
+    trial = begin({"a": "1\n"}, Check("c", command, 60, junit=("junit.xml",)))
+    [result] = trial.results({"a": "2\n"})
+    assert named(result).after == TestCounts(1, 0, 0)
+    assert running(mark) == []
+
+
+LCOV = "SF:src/a.py\\nDA:1,1\\nDA:2,1\\nDA:3,0\\nend_of_record\\n"
+
+
+def test_coverage_is_of_the_changed_lines_after_the_change(begin: Begin) -> None:
+    trial = begin({"src/a.py": "one\n"}, f"printf '{LCOV}' > lcov.info")
+    trial.results({"src/a.py": "one\ntwo\nthree\nfour\n"})
+    found = trial.rounds.coverage(trial.tree)
+    assert found is not None
+    assert (found.source, found.files) == ("lcov.info", (CoveredFile("src/a.py", 2, 1, (3,)),))
+
+
+def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
+    report = '{"files": {"src/a.py": {"executed_lines": [1], "missing_lines": [2]}}}'
+    program = f"#!/bin/sh\nfor last; do :; done\nprintf '%s' '{report}' > \"$last\"\n"
+    trial = begin(
+        {"src/a.py": "one\n", "tool": program},
+        "mkdir -p .venv/bin && cp tool .venv/bin/coverage && chmod +x .venv/bin/coverage && echo 1 > .coverage",
+    )
+    trial.results({"src/a.py": "uno\ndos\n"})
+    found = trial.rounds.coverage(trial.tree)
+    assert found is not None
+    assert (found.source, found.files) == (".coverage", (CoveredFile("src/a.py", 2, 1, (2,)),))
+
+
+def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None:
+    files = {"src/a.py": "one\n", "lcov.info": LCOV.replace("\\n", "\n"), "junit.xml": REPORT}
+    trial = begin(files, Check("t", "true", 60, coverage=("lcov.info",)))
+    [result] = trial.results({"src/a.py": "uno\n"})
+    found = trial.rounds.coverage(trial.tree)
+    assert found is not None
+    assert (found.files, found.note) == ((), "the policy names lcov.info, and no check wrote it")
+    assert result.tests is None
+
+
+def test_where_nobody_measures_coverage_nothing_is_said(begin: Begin) -> None:
+    trial = begin({"a": "1\n"}, "true")
+    trial.results({"a": "2\n"})
+    assert trial.rounds.coverage(trial.tree) is None
