@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import agent_core, events, large_file, patching, redaction, review, sandboxed
+from benchmarks import agent_core, events, large_file, patching, redaction, report_page, review, sandboxed
 from benchmarks.memory import Peak
 from benchmarks.pairs import Pairs, measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -54,6 +54,10 @@ class Scale:
     context_window: int = agent_core.WINDOW
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
+    report_turns: Mapping[int, int] = field(
+        default_factory=lambda: {size: size for size in report_page.OPENED_MS}
+    )
+    """Likewise turns."""
 
 
 @dataclass
@@ -266,6 +270,12 @@ def thread(bench: Bench) -> Iterator[Row]:
     return events.thread(bench.scale.comments, bench.scale.runs)
 
 
+def report(bench: Bench) -> Iterator[Row]:
+    """The page of a run, made and opened."""
+    bench.say("report")
+    return report_page.pages(bench.folder / "report", bench.scale.report_turns, bench.scale.runs)
+
+
 FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "first-request": first_request,
     "turn": turn,
@@ -284,6 +294,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "context": context,
     "refusals": refusals,
     "thread": thread,
+    "report": report,
 }
 
 

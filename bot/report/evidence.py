@@ -11,7 +11,7 @@ from bot.contracts.journal import Evidence
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.problems import Answer, Compared, Problem, Severity
 from bot.contracts.tested import Coverage, TestChanges
-from bot.report.story import Story
+from bot.report.story import CheckRow, Story
 
 MOST_SHOWN = 200
 """Of a list of problems or tests."""
@@ -85,16 +85,22 @@ def checks_of(story: Story) -> list[Check]:
             Check(one.name, one.command, one.before, one.after, one.detected, one.flaky, one.tests)
             for one in story.evidence.checks
         ]
-    return [
-        Check(
-            row.name,
-            row.command,
-            row.before.run if row.before else None,
-            row.after.run if row.after else None,
-            any(side.detected for side in (row.before, row.after) if side),
-        )
-        for row in story.checks.values()
-    ]
+    return [_on_the_way(row) for row in story.checks.values()]
+
+
+def _on_the_way(row: CheckRow) -> Check:
+    """A check as its own lines tell it."""
+    before, after = row.before, row.after
+    counted = [side.tests if side else None for side in (before, after)]
+    return Check(
+        row.name,
+        row.command,
+        before.run if before else None,
+        after.run if after else None,
+        any(side.detected for side in (before, after) if side),
+        row.flaky,
+        TestChanges(counted[0], counted[1]) if any(counted) else None,
+    )
 
 
 def checkers_of(evidence: Evidence | None) -> list[Checker]:

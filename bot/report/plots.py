@@ -92,7 +92,7 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
             points, lambda point: point.cached, lambda value: f"{value:.0f} %", top=100,
         ),
         _stacked(
-            "tokens", "Tokens a turn", "What was read and written in each turn.", points, tokens,
+            "tokens", "Tokens a turn", "Read and written.", points, tokens,
             (
                 ("a", "from cache", lambda point: point.usage.cache_read),
                 ("b", "read anew", lambda point: point.usage.input + point.usage.cache_write),

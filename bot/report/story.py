@@ -164,10 +164,13 @@ class Said:
 
 @dataclass(slots=True)
 class CheckRow:
+    """`flaky`: it failed and, run again on the same files, passed."""
+
     name: str
     command: str
     before: Checked | None = None
     after: Checked | None = None
+    flaky: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from bot.contracts.journal import (
     WriteProposed,
 )
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.outcome import CheckState
 from bot.report.changes import changed_path, counts
 from bot.report.history import file_versions
 from bot.report.inputs import fields_of
@@ -238,7 +239,9 @@ class _Teller:
 
     def _checked(self, record: Checked) -> None:
         row = self.story.checks.setdefault(record.name, CheckRow(record.name, record.command))
-        if record.phase == "before":
+        if record.again:
+            row.flaky = row.flaky or record.run.state is CheckState.PASSED
+        elif record.phase == "before":
             row.before = record
         else:
             row.after = record

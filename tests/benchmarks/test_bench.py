@@ -39,6 +39,7 @@ TINY = Scale(
     context_turns=30,
     context_window=24_000,
     trees={50_000: 40, 300_000: 60},
+    report_turns={200: 6, 2000: 8},
 )
 
 
@@ -69,6 +70,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("context", 3),
         ("refusals", 3),
         ("thread", 1),
+        pytest.param("report", 4, marks=pytest.mark.chromium),
     ],
 )
 def test_every_figure_can_be_measured(bench: Bench, name: str, rows: int) -> None:
@@ -96,6 +98,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "context",
         "refusals",
         "thread",
+        "report",
     ]
 
 

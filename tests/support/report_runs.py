@@ -31,7 +31,7 @@ REQUEST = Request(
            "https://github.com/octo/tidytime/issues/12"),
 )  # fmt: skip
 HEADER = lines.Header(
-    lines.SCHEMA_VERSION, "0.1.0", "2026-11-21T12:00:00Z", "anthropic/claude-sonnet-5-5", INFO, "4f2a91c0" * 5,
+    lines.SCHEMA_VERSION, "0.1.0", "2026-11-21T12:00:00Z", "anthropic/claude-sonnet-5-5", INFO, "4f2a91c07be35d18a6e20c94f7d3b15e8a602c9d",
     REQUEST, "You are Slash Agent. You mend what was asked for, in the smallest change that does it.",
     (ToolSpec("edit", "Replace a text in a file that was shown.", {"type": "object"}, True),
      ToolSpec("bash", "Run a command in the sandbox.", {"type": "object"})),
@@ -168,7 +168,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield lines.Retried(3, 1, 2.0, "the server is overloaded (529)")
     yield from _turn(
         3, "`round` is what I meant.",
-        ToolCall("c5", "edit", json.dumps({"path": PATH, "old": MIDDLE[200:420], "new": NEW[200:400]})),
+        ToolCall("c5", "edit", json.dumps({"path": PATH, "old": "rounded(", "new": "round("})),
         ToolCall("c6", "task", json.dumps({"description": "Look for other callers", "prompt": ASKED})),
         ToolCall("c7", "edit", json.dumps({"path": "docs/format.md", "old": "60s", "new": "1m"})),
     )  # fmt: skip
@@ -220,7 +220,10 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield lines.SessionEnded("end_turn", "", 5)
     yield evidence()
     yield lines.RunEnded(
-        "changed", "end_turn", "Durations are rounded before they are split into units.", "ab" * 32
+        "changed",
+        "end_turn",
+        "Durations are rounded before they are split into units.",
+        hashlib.sha256(NEW.encode()).hexdigest(),
     )
 
 

@@ -1,0 +1,82 @@
+"""How long the page of a run takes: to be made from the journal, and to be opened in Chromium."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.table import Row
+from bot.report.page import render_page
+from tests.support.report_runs import long
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+OPENED_MS: Mapping[int, float] = {200: 1000.0, 2000: 3000.0}
+MADE_MS: Mapping[int, float] = {200: 1000.0, 2000: 10_000.0}
+"""The latter is our own: a run must not wait for its page."""
+
+_DRAWN = (
+    "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done([performance.now(), "
+    "document.querySelectorAll('.step').length]))))"
+)
+
+
+def pages(folder: Path, scale: Mapping[int, int], runs: int) -> Iterator[Row]:
+    """`scale` has the turns of the target to those that are really made."""
+    from tests.support.browser import chromium
+
+    folder.mkdir()
+    with chromium() as browser:
+        for turns, real in scale.items():
+            journal = long(folder / f"{turns}.jsonl", real)
+            page = folder / f"{turns}.html"
+            made = _made(journal, page, max(1, runs // 2))
+            size = f"{page.stat().st_size / 1e6:.1f} MB"
+            yield _row(
+                f"page of {turns:,} turns made",
+                made,
+                size,
+                f"at most {MADE_MS[turns]:.0f} ms",
+                MADE_MS[turns],
+            )
+            opened = _opened(browser, page, max(1, runs), real)
+            slowest = f"slowest {max(opened):.0f} ms"
+            yield _row(
+                f"page of {turns:,} turns opened",
+                opened,
+                slowest,
+                f"under {OPENED_MS[turns]:.0f} ms",
+                OPENED_MS[turns],
+            )
+
+
+def _row(figure: str, took: list[float], beside: str, target: str, most: float) -> Row:
+    return Row(figure, f"{median(took):.0f} ms", beside, "", target, median(took) < most)
+
+
+def _made(journal: Path, page: Path, runs: int) -> list[float]:
+    """Milliseconds; the first, for which the templates are compiled, is not counted."""
+    found = []
+    for _ in range(runs + 1):
+        started = time.perf_counter()
+        page.write_text(render_page(journal), encoding="utf-8")
+        found.append((time.perf_counter() - started) * 1000)
+    return found[1:]
+
+
+def _opened(browser: Browser, file: Path, runs: int, turns: int) -> list[float]:
+    """Milliseconds from the navigation's start to the second frame after loading; the first of all is not counted."""
+    found = []
+    for _ in range(runs + 1):
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(file.as_uri())
+        drawn: Any = page.evaluate(_DRAWN)
+        if drawn[1] < turns * 2:
+            raise RuntimeError(f"the page has {drawn[1]} steps of {turns} turns")
+        found.append(float(drawn[0]))
+        page.close()
+    return found[1:]
