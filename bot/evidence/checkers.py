@@ -40,7 +40,8 @@ class Checker:
     """`program` is looked for in the order of `where` by `bot/workshop/host/checkers/locate.py`; `form` names how its
     output is read, `exits` the exit codes of a run that came to its end; `unit` is what its columns count where that
     is not code points. With `suffixes` it is given the files that end so. `settings` are the files that configure it.
-    It runs only where none of `instead_of` could."""
+    It runs only where none of `instead_of` could. A problem whose code matches `stops_at` is the last that it looks
+    for."""
 
     name: str
     program: str
@@ -54,6 +55,7 @@ class Checker:
     settings: tuple[str, ...] = ()
     instead_of: tuple[str, ...] = ()
     together: bool = False
+    stops_at: str = ""
 
     @property
     def command(self) -> str:
@@ -105,7 +107,7 @@ CHECKERS: tuple[Checker, ...] = (
     ),
     Checker(
         "tsc", "tsc", ("--noEmit", "--pretty", "false", "-p", "."), "tsc", _PROJECT, exits=(0, 1, 2), unit="utf-16",
-        settings=("tsconfig.json", "package.json"),
+        settings=("tsconfig.json", "package.json"), stops_at=r"TS1\d{3}",
     ),
     Checker(
         "biome", "biome", ("lint", "--reporter=rdjson"), "rdjson", _PROJECT, settings=("biome.json", "biome.jsonc"),

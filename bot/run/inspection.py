@@ -25,7 +25,7 @@ LIMIT = 120
 
 _OVER = "the run was over before it"
 _PLACES = (".venv/", "venv/", "node_modules/")
-_SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
+SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
 
 _Looks = dict[str, Inspected]
 
@@ -93,7 +93,7 @@ class Inspection:
             made.append(
                 compared(
                     checker.name, before.version, checker.command, (before.run, before.problems),
-                    (after.run, after.problems), renamed,
+                    (after.run, after.problems), renamed, checker.stops_at,
                 )
             )  # fmt: skip
         return tuple(made)
@@ -131,7 +131,7 @@ class Inspection:
         if self._cancel.fired or self._down:
             return failed(self._down or _OVER)
         files, all_of_them = checker.files_of(paths)
-        call = {name: value for name, value in asdict(checker).items() if name in _SENT}
+        call = {name: value for name, value in asdict(checker).items() if name in SENT}
         began = time.monotonic()
         question = {"checker": call, "files": list(files), "timeout": self._limit}
         try:

@@ -110,6 +110,17 @@ def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> No
         )
 
 
+def test_an_error_at_which_a_tool_stops_fixes_nothing_and_hides_what_was_there() -> None:
+    syntax = other(code="TS1005")
+    now = compared("tsc", "5", "tsc", (RAN, [ONE, other(line=9)]), (RAN, [syntax]), None, r"TS1\d{3}")
+    assert (now.new, now.fixed_count, now.complete) == ((syntax,), 0, True)
+    assert "what else is wrong is not known" in now.after.note
+    mended = compared("tsc", "5", "tsc", (RAN, [syntax]), (RAN, [ONE]), None, r"TS1\d{3}")
+    assert (mended.complete, mended.new_count) == (False, 0)
+    still = compared("tsc", "5", "tsc", (RAN, [syntax]), (RAN, [syntax]), None, r"TS1\d{3}")
+    assert (still.complete, still.remaining) == (True, 1)
+
+
 def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
     many = [other(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
     many[6000] = other(line=6001, message="the one error")
