@@ -25,7 +25,7 @@ MODEL = line(_MODEL, "expected provider/name, as in anthropic/claude-sonnet-4-5"
 STOP_HOOK = Table(
     (
         Key("todos", truth(), "Tell the model of open items of its list when it says that it is done."),
-        Key("diagnostics", truth(), "Tell it of files that no longer parse with its change."),
+        Key("diagnostics", truth(), "Tell it of files that no longer parse and of new errors."),
         Key("checks", truth(), "Tell it of checks that fail with its change."),
     )
 )

@@ -73,8 +73,7 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
     _write(context, proposals)
     files = tuple(file for proposal in proposals for file in _noted(context, proposal))
     unkept = _keep(context, tool, proposals)
-    said = context.diagnose([proposal.change.path for proposal in proposals if proposal.data is not None])
-    return Committed(files, "\n".join(filter(None, [*map(_read_only, proposals), unkept, said])))
+    return Committed(files, "\n".join(filter(None, [*map(_read_only, proposals), unkept])))
 
 
 def _propose(context: Context, change: Change) -> _Proposal:

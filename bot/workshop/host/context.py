@@ -40,13 +40,6 @@ Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 """`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root
 and an action: "create", "change" or "delete"."""
 
-Diagnose = Callable[[Sequence[Path]], str]
-"""What the language servers have to say of files that were just changed; empty for nothing."""
-
-
-def _no_diagnostics(paths: Sequence[Path]) -> str:
-    return ""
-
 
 @dataclass(slots=True)
 class Context:
@@ -73,7 +66,6 @@ class Context:
     cwd: Path | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)
     disk: FileSystem = field(default_factory=Disk)
-    diagnose: Diagnose = _no_diagnostics
     failed: dict[Path, int] = field(default_factory=dict)
     keepers: Keepers = field(default_factory=lambda: Keepers(limits({})))
     jobs: Jobs = field(init=False)

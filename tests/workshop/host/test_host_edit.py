@@ -507,14 +507,6 @@ def test_a_read_only_file_is_edited_and_that_is_said(bench: Bench) -> None:
     assert path.stat().st_mode & 0o777 == 0o444
 
 
-def test_what_the_diagnostics_say_of_the_changed_file_comes_below_the_result(bench: Bench) -> None:
-    path = viewed(bench, "a.py", "one\n")
-    asked: list[Path] = []
-    bench.context.diagnose = lambda paths: asked.extend(paths) or "a.py:1: two is not defined"
-    assert bench.text("edit", path="a.py", old="one", new="two").endswith("1|two\na.py:1: two is not defined")
-    assert asked == [path]
-
-
 def test_lines_viewed_between_two_edits_far_apart_stay_viewed(bench: Bench) -> None:
     bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 101)))
     bench.call("view", path="a.txt", limit=60)
