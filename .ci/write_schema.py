@@ -1,10 +1,11 @@
-"""Write docs/agent.schema.json, and the table of keys in docs/policy.md, from the loader's tables: `make schema`."""
+"""Write docs/agent.schema.json, the table of keys in docs/policy.md, and docs/outcome.schema.json: `make schema`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from bot.policy.published import as_table, as_text
+from bot.publish.published_schema import as_text as outcome_as_text
 
 DOCS = Path(__file__).parents[1] / "docs"
 HEADING = "## Every key\n"
@@ -12,6 +13,7 @@ HEADING = "## Every key\n"
 
 def main() -> None:
     (DOCS / "agent.schema.json").write_text(as_text(), encoding="utf-8")
+    (DOCS / "outcome.schema.json").write_text(outcome_as_text(), encoding="utf-8")
     page = DOCS / "policy.md"
     before, heading, after = page.read_text(encoding="utf-8").partition(HEADING)
     intro, _, rest = after.partition("| key |")
