@@ -42,6 +42,12 @@ def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path) ->
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
     check = ran.json["outcome"]["checks"][0]
     assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed")
+    tests = check["tests"]
+    assert (tests["mended"], tests["source"]) == (
+        ["tests.test_format.FormatDuration.test_rounding_carries_into_the_next_unit"],
+        "unittest's output",
+    )
+    assert (tests["before"]["failed"], tests["after"]["failed"]) == (1, 0)
 
 
 def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> None:

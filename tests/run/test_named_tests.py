@@ -58,42 +58,46 @@ class Trial:
 Begin = Callable[..., Trial]
 
 
+def trial(folder: Path, files: Mapping[str, str], *checks: Check | str) -> Trial:
+    repository = make_repository(folder / "repository", files)
+    checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
+    run = RunFolder(folder / "run")
+    run.root.mkdir()
+    opened: list[str] = []
+
+    def open_workshop(name: str, tree: Path, read_only: object) -> Workshop:
+        opened.append(name)
+        return Workshop.start(
+            Off(),
+            tree=tree,
+            folder=run.workshop(name),
+            environment={"PATH": os.environ["PATH"]},
+            ask=lambda question: Answer(False),
+        )
+
+    trees = Trees(checkout, run, open_workshop, (), (), None, lambda line: None)
+    records: list[lines.Checked] = []
+
+    def write(record: lines.Record) -> None:
+        assert isinstance(record, lines.Checked)
+        records.append(record)
+
+    made = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
+    rounds = Rounds(made, trees, write, CancelToken(), lambda line: None, covered=Covered(checkout))
+    return Trial(checkout, rounds, records, opened)
+
+
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
-    started: list[Rounds] = []
+    started: list[Trial] = []
 
-    def trial(files: Mapping[str, str], *checks: Check | str) -> Trial:
-        repository = make_repository(tmp_path / "repository", files)
-        checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
-        folder = RunFolder(tmp_path / "run")
-        folder.root.mkdir()
-        opened: list[str] = []
+    def begun(files: Mapping[str, str], *checks: Check | str) -> Trial:
+        started.append(trial(tmp_path, files, *checks))
+        return started[-1]
 
-        def open_workshop(name: str, tree: Path, read_only: object) -> Workshop:
-            opened.append(name)
-            return Workshop.start(
-                Off(),
-                tree=tree,
-                folder=folder.workshop(name),
-                environment={"PATH": os.environ["PATH"]},
-                ask=lambda question: Answer(False),
-            )
-
-        trees = Trees(checkout, folder, open_workshop, (), (), None, lambda line: None)
-        records: list[lines.Checked] = []
-
-        def write(record: lines.Record) -> None:
-            assert isinstance(record, lines.Checked)
-            records.append(record)
-
-        made = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
-        rounds = Rounds(made, trees, write, CancelToken(), lambda line: None, covered=Covered(checkout))
-        started.append(rounds)
-        return Trial(checkout, rounds, records, opened)
-
-    yield trial
-    for rounds in started:
-        rounds.settle()
+    yield begun
+    for one in started:
+        one.rounds.settle()
 
 
 def named(result: CheckResult) -> TestChanges:
@@ -137,63 +141,124 @@ def test_one_file_that_cannot_be_imported_mends_nothing(begin: Begin) -> None:
     assert "2 tests did not run with the change" in named(script).note
 
 
-def test_a_pytest_that_writes_no_reports_is_run_as_it_is(begin: Begin) -> None:
-    files = {"test_a.py": "def test_a(): assert 0\n", "pytest.ini": "[pytest]\naddopts = -p no:junitxml\n"}
-    trial = begin(files, PYTEST)
-    [result] = trial.results({"test_a.py": "def test_a(): pass\n"})
+NO_REPORTS = """#!/bin/sh
+case "$*" in *junitxml*) echo "pytest: error: unrecognized arguments: $2"; exit 4;; esac
+test -f changed && echo "1 passed in 0.01s" && exit 0
+printf '=== short test summary info ===\nFAILED test_a.py::test_a - no\n1 failed in 0.01s\n'; exit 1
+"""
+
+
+def test_a_pytest_whose_reports_are_switched_off_is_run_as_it_is(begin: Begin) -> None:
+    files = {"pytest": NO_REPORTS.replace("$2", "$*"), "Makefile": "test:\n\t@sh pytest $(PYTEST_ADDOPTS)\n"}
+    [result] = begin(files, "make -s test").results({"changed": "1\n"})
     assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
     assert "unrecognized" not in result.before.tail
     assert named(result).mended == (), "its output names only tests that fail"
     assert "does not name test_a.py::test_a any more" in named(result).note
 
 
-UNITTEST = f"{PYTHON} -m unittest discover -s ."
 SUITE = (
     "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
 )
+ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; }}"
+NODE = "const test = require('node:test');\ntest('good', () => {});\ntest('bad', () => { throw 1; });\n"
 
 
-def test_a_test_that_passes_when_it_is_run_again_is_flaky(begin: Begin, tmp_path: Path) -> None:
-    trial = begin({"test_a.py": SUITE.format(a="pass", b="pass")}, UNITTEST)
-    once = f"os.path.exists('{tmp_path}/ran') or (open('{tmp_path}/ran', 'w'), self.fail())"
-    [result] = trial.results({"test_a.py": SUITE.format(a=once, b="pass")})
+@dataclass
+class Mixed:
+    """Checks of every kind that were run on the same change, by name."""
+
+    trial: Trial
+    results: Mapping[str, CheckResult]
+
+    def opened_for(self, name: str) -> bool:
+        """Whether a workshop of its own was opened to run all of the check again."""
+        number = list(self.results).index(name) + 1
+        return f"checks-again-1-{number}" in self.trial.opened
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
+    folder = tmp_path_factory.mktemp("mixed")
+
+    def fails_once(name: str) -> str:
+        return f"os.path.exists('{folder}/{name}') or (open('{folder}/{name}', 'w'), self.fail())"
+
+    fine = SUITE.format(a="pass", b="pass")
+    commands = {
+        "flaky": f"{PYTHON} -m unittest discover -s flaky",
+        "order": f"{PYTHON} -m unittest discover -s order",
+        "before": f"{PYTHON} -m unittest discover -s before",
+        "nameless": ONCE.format(place=folder / "was"),
+        "leftover": ONCE.format(place="was"),
+        "node": "node --test node",
+    }
+    begun = trial(
+        folder,
+        {
+            "flaky/test_a.py": fine,
+            "order/test_a.py": fine,
+            "before/test_a.py": SUITE.format(a=fails_once("before"), b="self.fail()"),
+            "node/a.test.js": NODE,
+        },
+        *(Check(name, command, 60) for name, command in commands.items()),
+    )
+    results = begun.results(
+        {
+            "changed": "1\n",
+            "flaky/test_a.py": SUITE.format(a=fails_once("flaky"), b="pass"),
+            "order/test_a.py": SUITE.format(
+                a="os.environ['SPOILED'] = '1'", b="self.assertNotIn('SPOILED', os.environ)"
+            ),
+            "before/test_a.py": SUITE.format(a=fails_once("before"), b="pass"),
+            "node/a.test.js": NODE.replace("throw 1;", ""),
+        }
+    )
+    begun.rounds.settle()
+    return Mixed(begun, {result.name: result for result in results})
+
+
+def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
+    result = mixed.results["flaky"]
     assert (result.flaky, result.after.state, result.after.note) == (True, CheckState.FAILED, PASSED_AGAIN)
     assert (named(result).flaky, named(result).broken) == (("test_a.A.test_a",), ())
-    assert failing([result], "make unittest pass") == ()
-    assert trial.opened == ["checks-before", "checks-after-1", "checks-again-1-1"]
-    assert [(one.phase, one.run.state, one.again) for one in trial.records] == [
+    assert failing([result], "make flaky pass") == ()
+    assert mixed.opened_for("flaky")
+    assert [(one.phase, one.run.state, one.again) for one in mixed.trial.records if one.name == "flaky"] == [
         ("before", CheckState.PASSED, False),
         ("after", CheckState.FAILED, False),
         ("after", CheckState.PASSED, True),
     ]
 
 
-def test_a_test_that_fails_only_after_another_is_broken_and_not_flaky(begin: Begin) -> None:
-    trial = begin({"test_a.py": SUITE.format(a="pass", b="pass")}, UNITTEST)
-    a, b = "os.environ['SPOILED'] = '1'", "self.assertNotIn('SPOILED', os.environ)"
-    [result] = trial.results({"test_a.py": SUITE.format(a=a, b=b)})
-    assert trial.opened[-1] == "checks-again-1-1", "alone it passes, so all of it is run again"
+def test_a_test_that_fails_only_after_another_is_broken_and_not_flaky(mixed: Mixed) -> None:
+    result = mixed.results["order"]
+    assert mixed.opened_for("order"), "alone it passes, so all of it is run again"
     assert (named(result).broken, named(result).flaky) == (("test_a.A.test_b",), ())
     assert failing([result], "") == (result,)
 
 
-def test_a_test_that_is_flaky_on_the_base_is_not_mended(begin: Begin, tmp_path: Path) -> None:
-    once = f"os.path.exists('{tmp_path}/ran') or (open('{tmp_path}/ran', 'w'), self.fail())"
-    trial = begin({"test_a.py": SUITE.format(a=once, b="self.fail()")}, UNITTEST)
-    [result] = trial.results({"test_a.py": SUITE.format(a=once, b="pass")})
+def test_a_test_that_is_flaky_on_the_base_is_not_mended(mixed: Mixed) -> None:
+    result = mixed.results["before"]
     assert (named(result).mended, named(result).flaky) == (("test_a.A.test_b",), ("test_a.A.test_a",))
+    assert not mixed.opened_for("before")
 
 
-ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; }}"
+def test_a_check_without_names_is_run_again_as_a_whole(mixed: Mixed) -> None:
+    result = mixed.results["nameless"]
+    assert (result.flaky, result.tests, failing([result], "")) == (True, None, ())
 
 
-def test_a_check_without_names_is_run_again_as_a_whole(begin: Begin, tmp_path: Path) -> None:
-    flaky, leaves = begin(
-        {"a": "1\n"}, ONCE.format(place=tmp_path / "was"), ONCE.format(place="was")
-    ).results({"changed": "1\n"})
-    assert (flaky.flaky, failing([flaky], "")) == (True, ())
-    assert not leaves.flaky, "what the first run left in its tree is not there for the second"
-    assert failing([leaves], "") == (leaves,)
+def test_what_the_first_run_left_in_its_tree_is_not_there_for_the_second(mixed: Mixed) -> None:
+    result = mixed.results["leftover"]
+    assert mixed.opened_for("leftover")
+    assert not result.flaky
+    assert failing([result], "") == (result,)
+
+
+def test_what_node_prints_is_read(mixed: Mixed) -> None:
+    tests = named(mixed.results["node"])
+    assert (tests.mended, tests.after) == (("bad",), TestCounts(2, 0, 0))
 
 
 def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
@@ -202,13 +267,6 @@ def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Pat
     [result] = trial.results({"changed": "1\n"})
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert failing([result], "") == (result,)
-
-
-def test_what_node_prints_is_read(begin: Begin) -> None:
-    text = "const test = require('node:test');\ntest('good', () => {});\ntest('bad', () => { throw 1; });\n"
-    [result] = begin({"a.test.js": text}, "node --test").results({"a.test.js": text.replace("throw 1;", "")})
-    assert named(result).mended == ("bad",)
-    assert named(result).after == TestCounts(2, 0, 0)
 
 
 REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
