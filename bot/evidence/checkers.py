@@ -41,7 +41,7 @@ class Checker:
     output is read, `exits` the exit codes of a run that came to its end; `unit` is what its columns count where that
     is not code points. With `suffixes` it is given the files that end so. `settings` are the files that configure it.
     It runs only where none of `instead_of` could. A problem whose code matches `stops_at` is the last that it looks
-    for."""
+    for; `shown` is what people read for its words."""
 
     name: str
     program: str
@@ -56,14 +56,13 @@ class Checker:
     instead_of: tuple[str, ...] = ()
     together: bool = False
     stops_at: str = ""
+    shown: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
         """For people."""
-        shown = [word for word in self.arguments if "\n" not in word]
-        files = [f"*{suffix}" for suffix in self.suffixes]
-        program = "python" if self.name == "python syntax" else self.program
-        return " ".join([program, *shown, *files])
+        words = self.shown or (self.program, *self.arguments)
+        return " ".join([*words, *(f"*{suffix}" for suffix in self.suffixes)])
 
     def files_of(self, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
         """Those of `paths` that it is given by name, and whether these are all."""
@@ -102,8 +101,8 @@ CHECKERS: tuple[Checker, ...] = (
         "mypy", settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
     ),
     Checker(
-        "python syntax", "python-of-the-host", ("-I", "-S", "-c", _SYNTAX), "placed", ("ours",),
-        suffixes=(".py",), instead_of=("ruff", "ty"),
+        "python-syntax", "python-of-the-host", ("-I", "-S", "-c", _SYNTAX), "placed", ("ours",),
+        suffixes=(".py",), instead_of=("ruff", "ty"), shown=("python", "-c", "ast.parse"),
     ),
     Checker(
         "tsc", "tsc", ("--noEmit", "--pretty", "false", "-p", "."), "tsc", _PROJECT, exits=(0, 1, 2), unit="utf-16",
@@ -122,19 +121,17 @@ CHECKERS: tuple[Checker, ...] = (
         settings=("go.mod", "go.sum"),
     ),
     Checker(
-        "go vet", "go", ("vet", "./..."), "placed", ("path",), ("version",), exits=(0, 1, 2), unit="utf-8",
+        "go-vet", "go", ("vet", "./..."), "placed", ("path",), ("version",), exits=(0, 1, 2), unit="utf-8",
         settings=("go.mod", "go.sum"), instead_of=("gopls",), together=True,
     ),
     Checker("shellcheck", "shellcheck", ("-f", "json1"), "shellcheck", suffixes=(".sh", ".bash"),
             settings=(".shellcheckrc",)),
     Checker(
-        "bash -n", "bash", ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"), "bash", ("path",),
-        suffixes=(".sh", ".bash"), together=True,
+        "bash", "bash", ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"), "bash", ("path",),
+        suffixes=(".sh", ".bash"), together=True, shown=("bash", "-n"),
     ),
 )  # fmt: skip
 """In the order in which they are run and told of."""
-
-NAMES: tuple[str, ...] = tuple(checker.name for checker in CHECKERS)
 
 
 def choose(
@@ -151,7 +148,7 @@ def choose(
 def _wanted(paths: set[str], read: ReadBase) -> Iterator[str]:
     suffixes = {PurePosixPath(path).suffix for path in paths}
     if suffixes & {".py", ".pyi"}:
-        yield from ("ruff", "ty", "python syntax")
+        yield from ("ruff", "ty", "python-syntax")
         yield from _configured_types(paths, read)
     if "tsconfig.json" in paths:
         yield "tsc"
@@ -162,9 +159,9 @@ def _wanted(paths: set[str], read: ReadBase) -> Iterator[str]:
     if "Cargo.toml" in paths:
         yield "cargo"
     if "go.mod" in paths:
-        yield from ("gopls", "go vet")
+        yield from ("gopls", "go-vet")
     if suffixes & {".sh", ".bash"}:
-        yield from ("shellcheck", "bash -n")
+        yield from ("shellcheck", "bash")
 
 
 def _configured_types(paths: set[str], read: ReadBase) -> Iterator[str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from bot.contracts.checkers import NAMES as CHECKERS
 from bot.contracts.servers import MOST_WAIT, NAMES
 from bot.policy.kinds import Kind, choice, line, list_of, literal, mapping_of, seconds, truth
 from bot.policy.schema import DiagnosticsPolicy, ServerPolicy
 from bot.policy.table import Key, Table
-
-_CHECKER = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_MOST_CHECKERS = 20
 
 SERVER = Table(
     (
@@ -23,9 +20,9 @@ _SERVERS: Kind[Mapping[str, ServerPolicy]] = mapping_of(
     choice(NAMES), SERVER.over(ServerPolicy()), words=f"mapping by name: {', '.join(NAMES)}"
 )
 _CHECKERS: Kind[tuple[str, ...]] = list_of(
-    line(_CHECKER, "expected the name of a checker, as in ruff", words="names of checkers"),
-    most=_MOST_CHECKERS,
-    over=f"at most {_MOST_CHECKERS} checkers are run",
+    choice(CHECKERS),
+    most=len(CHECKERS),
+    over=f"there are {len(CHECKERS)} checkers",
     once=True,
 )
 DIAGNOSTICS = Table(

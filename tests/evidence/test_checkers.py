@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.evidence.checkers import CHECKERS, NAMES, choose
+from bot.contracts.checkers import NAMES
+from bot.evidence.checkers import CHECKERS, choose
 
 
 def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:
@@ -15,18 +16,18 @@ def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[
     ("files", "names"),
     [
         ({"README.md": ""}, []),
-        ({"a.py": ""}, ["ruff", "ty", "python syntax"]),
-        ({"a.pyi": "", "pyrightconfig.json": "{}"}, ["ruff", "ty", "pyright", "python syntax"]),
+        ({"a.py": ""}, ["ruff", "ty", "python-syntax"]),
+        ({"a.pyi": "", "pyrightconfig.json": "{}"}, ["ruff", "ty", "pyright", "python-syntax"]),
         ({"a.py": "", "pyproject.toml": "[tool.basedpyright]\n[tool.pyright]"},
-         ["ruff", "ty", "basedpyright", "python syntax"]),
-        ({"a.py": "", "pyproject.toml": "[tool.mypy]\nstrict=true"}, ["ruff", "ty", "mypy", "python syntax"]),
-        ({"a.py": "", "setup.cfg": "[mypy]\n"}, ["ruff", "ty", "mypy", "python syntax"]),
+         ["ruff", "ty", "basedpyright", "python-syntax"]),
+        ({"a.py": "", "pyproject.toml": "[tool.mypy]\nstrict=true"}, ["ruff", "ty", "mypy", "python-syntax"]),
+        ({"a.py": "", "setup.cfg": "[mypy]\n"}, ["ruff", "ty", "mypy", "python-syntax"]),
         ({"a.ts": "", "tsconfig.json": "{}", "biome.jsonc": ""}, ["tsc", "biome"]),
         ({"a.js": "", ".oxlintrc.json": ""}, ["oxlint"]),
         ({"sub/tsconfig.json": "{}"}, []),
         ({"Cargo.toml": ""}, ["cargo"]),
-        ({"go.mod": "", "a.go": ""}, ["gopls", "go vet"]),
-        ({"bin/run.sh": ""}, ["shellcheck", "bash -n"]),
+        ({"go.mod": "", "a.go": ""}, ["gopls", "go-vet"]),
+        ({"bin/run.sh": ""}, ["shellcheck", "bash"]),
     ],
 )  # fmt: skip
 def test_they_are_chosen_by_what_the_base_commit_has(files: dict[str, str], names: list[str]) -> None:
@@ -58,6 +59,10 @@ def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit() -> None:
     assert (len(files), all_of_them) == (2000, False)
     ruff = next(checker for checker in CHECKERS if checker.name == "ruff")
     assert ruff.files_of(["a.py"]) == ((), True)
+
+
+def test_a_policy_may_name_each_of_them() -> None:
+    assert tuple(checker.name for checker in CHECKERS) == NAMES
 
 
 def test_what_stands_in_for_another_comes_after_it() -> None:

@@ -200,9 +200,9 @@ def test_a_missing_environment_is_said(begin: Begin) -> None:
 
 
 def test_policy_names_them_and_a_stand_in_is_told_of_where_it_ran(begin: Begin) -> None:
-    trial = begin({"a.py": "x = 1\n"}, named=("python syntax",))
+    trial = begin({"a.py": "x = 1\n"}, named=("python-syntax",))
     found = trial.found(trial.change({"a.py": "x = = 1\n"}))
-    assert [(each.path, each.line, each.message) for each in found["python syntax"].new] == [
+    assert [(each.path, each.line, each.message) for each in found["python-syntax"].new] == [
         ("a.py", 1, "invalid syntax")
     ]
-    assert list(found) == ["python syntax"]
+    assert list(found) == ["python-syntax"]
