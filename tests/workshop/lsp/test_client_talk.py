@@ -109,6 +109,18 @@ def test_one_that_says_so_later_is_asked_too(play: Play) -> None:
     assert server.sent("textDocument/diagnostic")[0]["params"]["identifier"] == "mine"
 
 
+def test_one_that_says_so_when_it_was_taken_for_one_that_only_tells_is_asked_all_the_same(play: Play) -> None:
+    """basedpyright on a busy machine."""
+    registered = [["send", registers("textDocument/diagnostic")]]
+    pull = [[["items", [item("found")]]]]
+    server = play(script(PUSH, {"textDocument/didSave": [registered], "textDocument/diagnostic": pull}))
+    server.open()
+    server.wait(lambda: server.sent("textDocument/didOpen"))
+    assert server.ask(SHORT).answer is Answer.TIMED_OUT
+    server.server.saved(FILE)
+    assert server.said() == ["found"]
+
+
 def test_that_it_may_say_so_later_is_announced(play: Play) -> None:
     server = play(pulls(NOTHING))
     server.wait(lambda: server.sent("initialize"))

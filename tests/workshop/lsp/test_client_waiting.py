@@ -88,9 +88,9 @@ def test_progress_holds_the_answer_back_until_it_ends() -> None:
     one, progress = told(), Progress(PAUSES)
     progress.hear("load", "begin", SENT)
     one.publish([], 2, SENT + 0.1)
-    assert verdict(one, SENT + 4, progress) == SENT + 5
+    assert verdict(one, SENT + 4, progress) == SENT + 10
     progress.hear("load", "report", SENT + 4)
-    assert verdict(one, SENT + 5, progress) == SENT + 9
+    assert verdict(one, SENT + 5, progress) == SENT + 14
     progress.hear("load", "end", SENT + 6)
     assert verdict(one, SENT + 6, progress) == SENT + 6.15
     assert verdict(one, SENT + 6.2, progress) == Settled()
@@ -100,7 +100,7 @@ def test_progress_that_is_not_heard_of_any_more_holds_nothing_up() -> None:
     one, progress = told(), Progress(PAUSES)
     progress.hear(0, "begin", SENT)
     one.publish([], 2, SENT + 0.1)
-    assert verdict(one, SENT + 5.1, progress) == Settled()
+    assert verdict(one, SENT + 10.1, progress) == Settled()
 
 
 def test_tokens_without_end_take_no_memory_and_odd_ones_are_none() -> None:
@@ -109,7 +109,7 @@ def test_tokens_without_end_take_no_memory_and_odd_ones_are_none() -> None:
         progress.hear(number, "begin", SENT)
     for odd in (None, True, 1.5, [1], {}):
         progress.hear(odd, "begin", SENT + 100)
-    assert progress.busy_until(SENT + 6) == 0
+    assert progress.busy_until(SENT + 11) == 0
     for number in range(1000):
         progress.hear(number, "end", SENT)
     assert progress.busy_until(SENT) == 0

@@ -31,7 +31,7 @@ class Pauses:
     silent: float = 2.0
     """Of silence that means a clean file, for a server of which that is known."""
 
-    stale_progress: float = 5.0
+    stale_progress: float = 10.0
     """A token of progress that is not heard of for so long holds nothing up."""
 
     stop: float = 2.0

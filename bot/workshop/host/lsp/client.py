@@ -96,8 +96,8 @@ class Client:
     async def check(self, document: Document) -> Found:
         """What the server says of the document as it is now. Raises `ResponseError` and `GoneError`."""
         await self._pull_known.wait()
-        if self._pull_options() is None:
-            return await self._wait_for_push(document.told)
+        if self._pull_options() is None and (found := await self._wait_for_push(document.told)) is not None:
+            return found
         report = await pull(lambda: self._pull(document), self._refreshes, self._pauses)
         if not isinstance(report, dict) or not isinstance(report.get("items"), list):
             raise ResponseError(0, "no report")
@@ -159,9 +159,10 @@ class Client:
         named = {"identifier": identifier} if isinstance(identifier, str) else {}
         return await self.connection.request(_PULL, {"textDocument": document.identifier} | named)
 
-    async def _wait_for_push(self, told: Told) -> Found:
+    async def _wait_for_push(self, told: Told) -> Found | None:
+        """None where the server says meanwhile that it can be asked: a busy one is late with that."""
         silent = self._program.silent_when_clean
-        while True:
+        while self._pull_options() is None:
             news = self._news
             verdict = settled(told, self._progress, _now(), self._pauses, silent_when_clean=silent)
             if isinstance(verdict, Settled):
@@ -174,6 +175,7 @@ class Client:
                     await news.wait()
             except TimeoutError:
                 continue  # it is time to look again
+        return None
 
     def _tell(self) -> None:
         news, self._news = self._news, asyncio.Event()
@@ -240,6 +242,7 @@ class Client:
                 self._registered[identity] = (method, options if isinstance(options, dict) else {})
             if method == _PULL:
                 self._pull_known.set()
+                self._tell()
 
     def _unregister(self, registrations: object) -> None:
         for one in registrations if isinstance(registrations, list) else ():
