@@ -53,7 +53,7 @@ def _checker_run(one: Compared) -> dict[str, Any]:
     codes = list(dict.fromkeys(problem.code or problem.tool for problem in one.new))
     driver = {"name": one.tool or "checker", "rules": [{"id": code or "problem"} for code in codes]}
     if one.version:
-        driver["version"] = one.version
+        driver["version"] = one.version.removeprefix(f"{one.tool} ")
     seen: Counter[str] = Counter()
     results = []
     for problem in one.new:

@@ -187,7 +187,9 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
 
 
 def _checker_row(one: Compared) -> Row:
-    name = cell(shown_code(f"{one.tool} {one.version}".strip(), 60))
+    # Most print their name before it.
+    named = one.version if one.version.startswith(one.tool) else f"{one.tool} {one.version}".strip()
+    name = cell(shown_code(named, 60))
     before, after = _tool_run(one.before), _tool_run(one.after)
     if not one.complete:
         return Row(f"{_NOTHING} {name}", before, after, "not compared")

@@ -64,7 +64,8 @@ def _evidence(outcome: Outcome) -> list[str]:
     lines = ["", "### Look at first", "", *(f"- {line}" for line in first)] if first else []
     lines += ["", "### Evidence", "", *table] if table else []
     lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []
-    lines += ["", *(f"- {remark}" for remark in evidence.remarks(outcome))]
+    said = evidence.remarks(outcome)
+    lines += ["", *(f"- {remark}" for remark in said)] if said else []
     for part in folded.parts(outcome):
         lines += ["", part]
     return lines

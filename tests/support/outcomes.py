@@ -113,7 +113,7 @@ EVIDENCE = replace(
     diagnostics=(
         Compared(
             "ruff",
-            "0.14.1",
+            "ruff 0.14.1",
             "ruff check --output-format json",
             ToolRun(Answer.COMPLETE, 4, 0.11),
             ToolRun(Answer.COMPLETE, 3, 0.1),
