@@ -112,9 +112,9 @@ class Lane:
         if self.server is None or not asked:
             return
         for file in asked:
-            if file.name not in self._open and file.before is not None:
-                self.server.open(file.name, file.before, self.known.language(file.name))
-                self._open.add(file.name)
+            # Where it was too slow for that before, it has the text of a change by now.
+            self.server.open(file.name, file.before or "", self.known.language(file.name))
+            self._open.add(file.name)
         answers = self.server.diagnostics([file.name for file in asked], seconds)
         for file in asked:
             if (answered := answers[file.name]).answer is Answer.COMPLETE:

@@ -125,7 +125,7 @@ class Session:
         for lane in self._lanes.values():
             if lane.server is not None:
                 use = lane.server.use()
-                version = use.version or self.settings.versions.get(lane.name, "")
+                version = self.settings.versions.get(lane.name, "") or use.version
                 note = self._over_memory.get(lane.name, use.note)
                 uses.append(replace(use, version=version, note=note))
             elif lane.missing:

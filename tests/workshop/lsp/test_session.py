@@ -1,0 +1,173 @@
+"""What looks on, without a tool host around it: limits that no host should have to reach, and what is asked again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.problems import Answer
+from bot.workshop.host.context import Answer as Permission
+from bot.workshop.host.context import Context
+from bot.workshop.host.history import History
+from bot.workshop.host.lsp import session as sessions
+from bot.workshop.host.lsp.probe import Settings, environment_of
+from bot.workshop.host.lsp.registry import SERVERS
+from bot.workshop.host.lsp.session import Session
+from bot.workshop.host.lsp.told import Report, text
+from bot.workshop.host.records import Records
+from tests.support.language_servers import LONG, PLAYER, QUICK, item, pulls
+from tests.support.workshops import eventually
+
+NAMES = tuple(known.name for known in SERVERS)
+CLEAN: list[Any] = [["items", []]]
+
+Begin = Callable[..., "Looked"]
+
+
+class Looked:
+    """A session with scripted servers on a folder; the others are off."""
+
+    def __init__(
+        self, folder: Path, wait: float, memory: int, scripts: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self.folder = folder
+        self.root = folder / "tree"
+        for name in ("tree", "tmp", "history"):
+            (folder / name).mkdir()
+        self.base: dict[str, str] = {}
+        servers: dict[str, dict[str, Any]] = {name: {"off": True} for name in NAMES}
+        for name, what in scripts.items():
+            (folder / f"{name}.json").write_text(json.dumps(what))
+            words = [sys.executable, "-I", "-S", PLAYER, folder / f"{name}.json", folder / f"{name}.log"]
+            servers[name] = {"command": shlex.join(map(str, words))}
+        context = Context(
+            root=self.root,
+            tmp=folder / "tmp",
+            spill=folder / "tmp",
+            environment={"PATH": "/usr/bin:/bin", "HTTPS_PROXY": "http://out", "no_proxy": "x", "LANG": "C"},
+            ask=lambda *asked: Permission(True),
+            records=Records(),
+            history=History(folder / "history"),
+        )
+        settings = Settings(wait, servers, memory=memory, pauses=QUICK)
+        self.session = Session(context, settings, self.base.get, self._now)
+
+    def read(self, name: str, content: str) -> None:
+        (self.root / name).write_text(content)
+        self.session.read(name, content)
+        self.session.settle(time.monotonic() + LONG)
+
+    def change(self, name: str, content: str, **moved: str) -> Report | None:
+        (self.root / name).write_text(content)
+        return self.session.changed([name], moved, time.monotonic())
+
+    def _now(self, name: str) -> str | None:
+        path = self.root / name
+        return path.read_text() if path.exists() else None
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    begun: list[Looked] = []
+
+    def start(wait: float = LONG, memory: int = 1 << 40, **scripts: Mapping[str, Any]) -> Looked:
+        begun.append(Looked(tmp_path, wait, memory, scripts))
+        return begun[-1]
+
+    yield start
+    for one in begun:
+        one.session.end()
+
+
+def said(report: Report | None) -> str:
+    assert report is not None
+    return text(report)
+
+
+def test_a_server_over_its_memory_is_ended_and_that_is_said_once(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "server.stop()"."""
+    monkeypatch.setattr(sessions, "_LOOK_EVERY", 0.02)
+    looked = begin(memory=1 << 20, ty=pulls(CLEAN))
+    looked.read("a.py", "a\n")
+    assert eventually(lambda: bool(looked.session.uses()[0].note))
+    lines = said(looked.change("a.py", "b\n"))
+    assert "Diagnostics: ty is off for the rest of the run: it held over 1 MiB" in lines
+    # What nobody else does then is to see whether it parses.
+    assert said(looked.change("a.py", "c\n")) == "Diagnostics: no new problems (python)"
+    (use,) = looked.session.uses()
+    assert use.memory > 1 << 20
+    assert use.note == "it held over 1 MiB"
+
+
+def test_no_more_than_three_servers_are_started(begin: Begin) -> None:
+    looked = begin(**{name: pulls(CLEAN) for name in ("ty", "ruff", "typescript", "biome")})
+    looked.read("a.py", "a\n")
+    looked.read("a.ts", "a\n")
+    lines = said(looked.change("a.ts", "b\n"))
+    assert "no new problems (typescript)" in lines
+    assert "biome is not available: there are 3 servers already" in lines
+    assert not (looked.folder / "biome.log").exists()
+
+
+def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None:
+    looked = begin(ty=pulls([["items", [item("old")]]]))
+    looked.read("a.py", "a\n")
+    (looked.root / "a.py").unlink()
+    report = looked.change("b.py", "a\nb\n", **{"b.py": "a.py"})
+    assert said(report) == "Diagnostics: no new problems (ty)"
+    assert report is not None
+    assert report.change.remaining == 1
+
+
+def test_what_is_the_same_as_when_it_was_looked_at_is_not_looked_at_again(begin: Begin) -> None:
+    looked = begin(ty=pulls(CLEAN))
+    looked.read("a.py", "a\n")
+    assert looked.change("a.py", "b\n") is not None
+    assert looked.change("a.py", "b\n") is None
+    assert looked.change("notes.md", "b\n") is None
+
+
+def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_with(begin: Begin) -> None:
+    looked = begin(
+        ty=pulls(
+            [
+                ["items", [item("old")]],
+            ],
+            [["items", [item("old"), item("new", 1)]]],
+        )
+    )
+    looked.base["a.py"] = "before\n"
+    report = looked.change("a.py", "after\nmore\n")
+    assert report is not None
+    assert [problem.message for problem in report.change.new] == ["new"]
+    log = (looked.folder / "ty.log").read_text()
+    assert log.index('"text": "before') < log.index("after")
+
+
+def test_a_text_before_that_was_not_answered_for_is_asked_about_again(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/lane.py "self.server.open(file.name, file.before or" (only where not open)."""
+    answers = [[["error", -32603]], [["items", [item("old")]]], [["items", [item("old")]]]]
+    looked = begin(ty=pulls(*answers))
+    looked.read("a.py", "a\n")
+    report = looked.change("a.py", "b\n")
+    assert report is not None
+    assert (report.tools, report.change.new) == ((("ty", Answer.COMPLETE),), ())
+
+
+def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin) -> None:
+    looked = begin()
+    gopls = next(known for known in SERVERS if known.name == "gopls")
+    environment = environment_of(gopls, looked.session.context)
+    assert not [name for name in environment if "proxy" in name.lower() and name != "GOPROXY"]
+    assert environment["GOPROXY"] == "off"
+    assert environment["GOCACHE"] == f"{looked.folder}/tmp/go"
+    assert environment["LANG"] == "C"
