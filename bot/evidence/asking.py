@@ -14,16 +14,18 @@ from dataclasses import dataclass
 MOST_AGAIN = 25
 """Tests that are named to a runner for a second run; more are run with all the others."""
 
-_SHELL = re.compile(r"[;&|<>()$`\\\n#!{}]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+# Compiled where they are used and not at each start of the program.
+# Compiled where they are used, and not at each start of the program.
+_SHELL = r"[;&|<>()$`\\\n#!{}]"
+_ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*="
+_PYTHON = r"(?:.*/)?python[\d.]*"
 _CARRIERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
 _OTHER_RUNNERS = frozenset(
     {"go", "cargo", "npm", "npx", "yarn", "pnpm", "node", "jest", "vitest", "mocha", "deno", "bun"}
 )
-_REPORT = re.compile(r"--junit-?xml(?:=|\Z)")
-_GO_TEST = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_UNITTEST_NAME = re.compile(r"\w+(?:\.\w+)+", re.ASCII)
+_REPORT = r"--junit-?xml(?:=|\Z)"
+_GO_TEST = r"[A-Za-z_][A-Za-z0-9_]*"
+_UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +67,20 @@ def again(command: str, failed: Collection[str], report: str) -> Asked | None:
             return None
         return asked(f"{command.rstrip()} --lf --lfnf=none", report)
     if _is_unittest(words):
-        if not all(_UNITTEST_NAME.fullmatch(name) for name in failed):
+        if not all(re.fullmatch(_UNITTEST_NAME, name) for name in failed):
             return None
         return asked(" ".join((command.rstrip(), *(f"-k {name}" for name in sorted(failed)))), report)
     if words[:2] == ["go", "test"] and not any(word.startswith(("-run", "--run", "-args")) for word in words):
         # Of `example.com/app.TestAdd/one_two` the function is run again, with all below it.
         functions = {name.rpartition(".")[2].partition("/")[0] for name in failed}
-        if all(_GO_TEST.fullmatch(function) and function.startswith("Test") for function in functions):
+        if all(re.fullmatch(_GO_TEST, function) and function.startswith("Test") for function in functions):
             return Asked(f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'")
     return None
 
 
 def _of_pytest(command: str, rest: list[str], report: str) -> Asked:
     for number, word in enumerate(rest):
-        if _REPORT.match(word):
+        if re.match(_REPORT, word):
             own = word.partition("=")[2] or "".join(rest[number + 1 : number + 2])
             return Asked(command, own=own if _is_inside(own) else "")
     # Where a file cannot be collected the others are still run: it ends with 1 and not with 2, which is as much of a
@@ -95,13 +97,13 @@ def _by_environment(command: str, report: str) -> Asked:
 
 def _plain_words(command: str) -> list[str] | None:
     """The words of a command that is one program with its arguments; `None` for whatever else a shell may do."""
-    if _SHELL.search(command):
+    if re.search(_SHELL, command):
         return None
     try:
         words = shlex.split(command)
     except ValueError:
         return None
-    while words and _ASSIGNMENT.match(words[0]):
+    while words and re.match(_ASSIGNMENT, words[0]):
         words.pop(0)
     return None if not words or "--" in words else words
 
@@ -125,7 +127,7 @@ def _is_python(words: list[str]) -> bool:
     names = [word for word in words if not word.startswith("-")]
     if len(names) > 1 and names[0] in _CARRIERS and names[1] == "run":
         names = names[2:]
-    if names and _PYTHON.fullmatch(names[0]):
+    if names and re.fullmatch(_PYTHON, names[0]):
         names = names[1:]
         return not names or names == ["coverage", "run"]
     return [name.rpartition("/")[2] for name in names] == ["coverage", "run"]

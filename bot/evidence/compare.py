@@ -22,7 +22,7 @@ def is_failing(result: CheckResult, instruction: str) -> bool:
     before, after = result.before.state, result.after.state
     if result.flaky or after in (CheckState.PASSED, CheckState.NOT_RUN):
         return False
-    if before is CheckState.PASSED or (after in _RAN and _broken(result)):
+    if before is CheckState.PASSED or _broken(result):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
 

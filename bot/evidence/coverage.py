@@ -17,16 +17,15 @@ Lines = Mapping[int, bool]
 
 ReadBase = Callable[[str], str | None]
 
-_ASKS = re.compile(
-    r"(?<![\w-])(?:--cov(?!-)|-coverprofile|--coverage|coverage\s+run|--experimental-test-coverage|c8|nyc)(?![\w])"
-)
+# Compiled where they are used, at the end of a run, and not at each start of the program.
+_ASKS = r"(?<![\w-])(?:--cov(?!-)|-coverprofile|--coverage|coverage\s+run|--experimental-test-coverage|c8|nyc)(?![\w])"
 _SETTINGS = (
-    (".coveragerc", re.compile("")),
-    ("pyproject.toml", re.compile(r"^\s*\[tool\.coverage\b|--cov\b", re.MULTILINE)),
-    ("setup.cfg", re.compile(r"^\[coverage:|--cov\b", re.MULTILINE)),
-    ("tox.ini", re.compile(r"^\[coverage:|--cov\b", re.MULTILINE)),
-    ("pytest.ini", re.compile(r"--cov\b")),
-    ("package.json", re.compile(r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:')),
+    (".coveragerc", ""),
+    ("pyproject.toml", r"(?m)^\s*\[tool\.coverage\b|--cov\b"),
+    ("setup.cfg", r"(?m)^\[coverage:|--cov\b"),
+    ("tox.ini", r"(?m)^\[coverage:|--cov\b"),
+    ("pytest.ini", r"--cov\b"),
+    ("package.json", r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'),
 )
 CONFIGURED = tuple(place for place, _ in _SETTINGS)
 """The files by which a repository may say that it wants coverage."""
@@ -74,10 +73,10 @@ def why_missing(commands: Iterable[str], named: Iterable[str], read: ReadBase) -
     """What is said where no check left a report; empty where nobody ever asked for coverage."""
     if places := ", ".join(named):
         return f"the policy names {places}, and no check wrote it"
-    if any(_ASKS.search(command) for command in commands):
+    if any(re.search(_ASKS, command) for command in commands):
         return "a check asks for coverage, and left no report that is read here"
     for place, words in _SETTINGS:
         text = read(place)
-        if text is not None and words.search(text):
+        if text is not None and re.search(words, text):
             return f"{place} configures coverage, and no check left a report of it"
     return ""

@@ -16,6 +16,7 @@ from bot.evidence.ran import Ran
 from bot.evidence.tests import both_ways, compared, suspects
 
 PASSED_AGAIN = "run again on the same files it passed"
+_ENDED_BADLY = frozenset({CheckState.FAILED, CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 NO_TIME = "it was not run again, since the run's time is spent"
 
 
@@ -35,10 +36,11 @@ def is_to_be_run_again(before: Ran, after: Ran) -> bool:
 
     One that ran into its time limit is not: that would take as long again, and seldom says anything else.
     """
-    if after.run.state is not CheckState.FAILED:
+    if after.run.state not in _ENDED_BADLY:
         return False
     changes = compared(before.reading, after.reading)
-    if before.run.state is not CheckState.PASSED and not (changes and changes.broken):
+    worse = before.run.state is CheckState.PASSED and after.run.state is CheckState.FAILED
+    if not worse and not (changes and changes.broken):
         return False
     suspected = suspects(before.reading, after.reading)
     return not (suspected and after.again is not None and suspected <= after.again.failed)

@@ -195,6 +195,8 @@ RED = ran(S.FAILED, {"a": "f", "b": "p"})
         (GREEN, ran(S.TIMED_OUT), False),
         (GREEN, ran(S.NOT_RUNNABLE), False),
         (GREEN, ran(S.NOT_RUN), False),
+        (ran(S.NO_SOCKETS, {"a": "f", "b": "p"}), ran(S.NO_SOCKETS, {"a": "f", "b": "f"}), True),
+        (ran(S.NOT_RUNNABLE, {"a": "f", "b": "p"}), ran(S.NOT_RUNNABLE, {"a": "f", "b": "p"}), False),
     ],
 )
 def test_all_of_a_check_is_run_again_where_it_got_worse_and_not_for_certain(
@@ -256,9 +258,19 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_
     assert not is_failing(replace(result, after=CheckRun(S.NOT_RUN)), "")
 
 
+@pytest.mark.parametrize("state", [S.NO_SOCKETS, S.NOT_RUNNABLE])
+def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_as_such_says_nothing(
+    state: CheckState,
+) -> None:
+    before, after = ran(state, {"a": "f", "b": "p"}), ran(state, {"a": "f", "b": "f"})
+    assert is_failing(told(CHECK, before, after, after), "")
+    assert not is_failing(told(CHECK, before, before), "")
+
+
 def test_only_what_failed_is_suspected() -> None:
     assert suspects_before(RED) == {"a"}
     assert suspects_before(replace(RED, run=CheckRun(S.TIMED_OUT))) == frozenset()
     assert suspects_after(RED, ran(S.FAILED, {"a": "f", "b": "f"})) == {"b"}
-    assert suspects_after(ran(S.NOT_RUN), RED) == {"a"}
+    assert suspects_after(ran(S.PASSED), RED) == {"a"}
+    assert suspects_after(ran(S.NOT_RUN), RED) == frozenset()
     assert suspects_after(GREEN, GREEN) == frozenset()

@@ -17,6 +17,10 @@ PLACES = (
 )  # fmt: skip
 """Where tools put their reports unless told otherwise. `.coverage` is a database, and has to be converted."""
 
+_MOST_BYTES = 64 * files.MIB
+_LARGEST = 32 * files.MIB
+"""Of one report; as JSON it takes ten times as much memory."""
+
 Lines = dict[int, bool]
 """Of a file's lines that can be run, whether each was."""
 
@@ -28,13 +32,16 @@ class Measured:
         self.sources: list[str] = []
         self.lines: dict[str, Lines] = {}
         self.notes: list[str] = []
+        self._left = _MOST_BYTES
         self._root = os.path.realpath(root)
         self._wanted = {path: frozenset(lines) for path, lines in wanted.items()}
 
     def take(self, name: str, path: Path | None = None) -> None:
         """Read the report `name`, which lies at `path` where that is not its place in the tree."""
         try:
-            content = files.read(path or Path(self._root) / name, path.parent if path else Path(self._root))
+            place, within = path or Path(self._root) / name, path.parent if path else Path(self._root)
+            content = files.read(place, within, min(_LARGEST, self._left))
+            self._left -= len(content)
             report = coverage_formats.parse(name, content)
         except ReportError as error:
             self.notes.append(f"{name} {error}")

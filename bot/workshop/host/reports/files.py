@@ -11,6 +11,9 @@ from bot.workshop.host import globs
 
 MIB = 1024 * 1024
 LARGEST = 64 * MIB
+MOST_BYTES = 128 * MIB
+"""Of all reports of one check: nobody waits longer for them than for some seconds."""
+
 _MOST_LOOKED_AT = 200_000
 MOST_FILES = 2_000
 _SPECIAL = "*?[{"
