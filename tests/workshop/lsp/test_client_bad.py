@@ -237,6 +237,19 @@ def test_what_a_server_takes_back_comes_with_the_next_result(play: Play) -> None
     assert server.server.late() == {}
 
 
+def test_an_answer_that_was_too_early_is_put_right_with_the_next_result(play: Play) -> None:
+    """A word that comes too late for the answer: the machine was busy."""
+    refresh = ["send", {"id": 0, "method": "workspace/diagnostic/refresh"}]
+    asked = {"textDocument/diagnostic": [[["items", []]], [["items", [item("more")]]]]}
+    server = play(script(PULL, asked | {"textDocument/didSave": [[refresh]]}))
+    server.open()
+    assert server.said() == []
+    server.server.saved(FILE)
+    found: dict[str, Any] = {}
+    server.wait(lambda: found.update(server.server.late()) or found)
+    assert [problem.message for problem in found[FILE].items] == ["more"]
+
+
 def test_one_that_dies_is_started_once_more_with_all_open_files(play: Play) -> None:
     server = play(pulls([["exit", 1]], lives={"1": pulls([["items", [item("found")]]])}))
     server.open("first\n", "one.py")
@@ -344,3 +357,4 @@ def test_a_stop_is_never_waited_for_longer_than_it_may_take(tmp_path: Path) -> N
     for one in servers:
         assert (one.server.off, one.server.memory()) == ("stopped", 0)
         assert one.server.service._client.connection.process.poll() is not None
+        assert one.ask().note == "stopped"

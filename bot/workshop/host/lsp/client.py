@@ -33,7 +33,7 @@ class Found:
 
 class Client:
     """`on_end` is called once when the process is gone, `on_told` with the path of an open file about which the server
-    published something."""
+    published something, or may have something else to say."""
 
     def __init__(self, program: Program, on_end: Callable[[], None], on_told: Callable[[str], None]) -> None:
         self.abilities = Abilities()
@@ -213,6 +213,8 @@ class Client:
                 self._unregister(given.get("unregisterations"))
             case "workspace/diagnostic/refresh":
                 self._refreshes.count += 1
+                for path in self._told:
+                    self._on_told(path)
             case "window/workDoneProgress/create" | "window/showMessageRequest":
                 pass
             case "workspace/applyEdit":

@@ -58,11 +58,10 @@ class Hub:
         began = time.monotonic()
         answers = self._wait(lambda: _ask({s.service: p for s, p in asked.items()}, seconds), seconds) or {}
         waited = time.monotonic() - began
-        late = Answered(Answer.TIMED_OUT, note="no answer in time")
         for server, paths in asked.items():
             server.waited += waited if paths else 0.0
         return {
-            server: answers.get(server.service) or dict.fromkeys(paths, late)
+            server: answers.get(server.service) or dict.fromkeys(paths, server.no_answer)
             for server, paths in asked.items()
         }
 
@@ -156,6 +155,13 @@ class Server:
     def last_words(self) -> str:
         """The end of what it wrote to its standard error."""
         return self.service.last_words
+
+    @property
+    def no_answer(self) -> Answered:
+        """For when the loop does not come to it."""
+        if self.off:
+            return Answered(Answer.UNAVAILABLE, note=self.off)
+        return Answered(Answer.TIMED_OUT, note="no answer in time")
 
     def open(self, path: str, text: str, language_id: str) -> None:
         """`path` is absolute or below the root; the same words name the file in all calls and answers."""

@@ -201,7 +201,7 @@ class Service:
             self._turn_off(f"did not answer in time {self._missed} times in a row")
 
     def _told(self, path: str) -> None:
-        """The server published something. Where that comes after an answer, the answer was not the last."""
+        """There is news. Where that comes after an answer, the answer may not have been the last."""
         document = self._documents.get(path)
         if (
             document is None
