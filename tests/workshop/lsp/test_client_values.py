@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.problems import Problem, Severity
+from bot.workshop.host.lsp.capabilities import abilities
 from bot.workshop.host.lsp.diagnoses import MOST, problems
 from bot.workshop.host.lsp.documents import sendable
 from bot.workshop.host.lsp.frames import FrameError, Frames, encode
@@ -131,6 +132,23 @@ def test_lines_end_as_the_protocol_says_and_nowhere_else() -> None:
     assert end_of(text, "utf-8") == (4, 0)
     assert end_of("", "utf-8") == (0, 0)
     assert [end_of("x\n🙂ü", encoding) for encoding in ENCODINGS] == [(1, 6), (1, 3), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("0.17.6", "0.17.6"),
+        ("clangd version 22.1.1 (https://a.b/c 3d) linux+grpc", "22.1.1"),
+        ('{"GoVersion": "go1.26.8", "Version": "v0.21.0"}', "0.21.0"),
+        ('{"GoVersion": "go1.26.8"', "1.26.8"),
+        ("nightly", "nightly"),
+        ("x" * 5000, "x" * 40),
+        (7, ""),
+        (None, ""),
+    ],
+)
+def test_a_version_is_its_number(said: object, number: str) -> None:
+    assert abilities({"serverInfo": {"name": "x", "version": said}}).version == number
 
 
 def test_half_a_letter_is_not_sent() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,8 @@ from bot.workshop.host.lsp.positions import OFFERED, UTF16, UTF32
 from bot.workshop.host.lsp.uris import uri_of
 
 NO_SYNC, FULL, INCREMENTAL = 0, 1, 2
+_NUMBER = re.compile(r"\d[\w.+-]{0,40}")
+_SHOWN = 40
 
 _OURS: Mapping[str, Any] = {
     "general": {"positionEncodings": list(OFFERED)},
@@ -74,8 +79,17 @@ def abilities(answer: object) -> Abilities:
         saves_text=_mapping(save).get("includeText") is True,
         pull=_mapping(provider) if isinstance(provider, dict) or provider is True else None,
         encoding=encoding if encoding in (*OFFERED, UTF32) else UTF16,
-        version=version[:100] if isinstance(version, str) else "",
+        version=_number(version) if isinstance(version, str) else "",
     )
+
+
+def _number(version: str) -> str:
+    """What of a version is its number: clangd says its name and its platform too, gopls all about its build in JSON."""
+    if version.startswith("{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            version = str(_mapping(json.loads(version)).get("Version"))
+    found = _NUMBER.search(version[:200])
+    return found[0] if found else version[:_SHOWN]
 
 
 def _mapping(value: object) -> dict[str, Any]:

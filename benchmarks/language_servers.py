@@ -1,0 +1,230 @@
+"""Language servers as the tool host asks them: wrong answers, the time to the first, what an edit waits.
+
+Every server of `SERVERS` that is beside this Python or on PATH is measured.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from benchmarks.table import Row
+from bot.contracts.problems import Answer
+from bot.workshop.host.lsp.servers import Answered, Hub, Pauses, Program, Server
+
+EDITS = 20
+FIRST_MS = 500.0
+EDIT_MS = 150.0
+CAP = 3.0
+"""Seconds that an edit waits at most, as in a run."""
+
+FIRST_CAP = 60.0
+_CLEAN_EVERY = 5
+_LARGE_FILE = "github/Repository.py"
+_PYTHON = ("ruff", "ty")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A server, and a file in which one name decides what it has to say."""
+
+    name: str
+    command: tuple[str, ...]
+    path: str
+    language: str
+    text: str
+    clean: str
+    """The text with nothing wrong in it; `text` uses a NAME that there is not."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    """How `--version` begins, where that decides."""
+
+
+_TYPESCRIPT = {"tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["*.ts"]}'}
+_PYTHON_FILE = ("a.py", "python", "\n\nprint(NAME)\n", "x = 1\n")
+_TYPESCRIPT_FILE = ("a.ts", "typescript", "export {};\n\nNAME();\n", "export const x = 1;\n")
+
+SERVERS = (
+    Measured("ruff", ("ruff", "server"), *_PYTHON_FILE),
+    Measured("ty", ("ty", "server"), *_PYTHON_FILE),
+    Measured("pyrefly", ("pyrefly", "lsp"), *_PYTHON_FILE, {"pyrefly.toml": ""}),
+    Measured("basedpyright", ("basedpyright-langserver", "--stdio"), *_PYTHON_FILE),
+    Measured("typescript", ("tsc", "--lsp", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT, "Version 7"),
+    Measured("tsls", ("typescript-language-server", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
+    Measured(
+        "gopls", ("gopls",), "main.go", "go", "package main\n\nfunc main() { NAME() }\n",
+        "package main\n\nfunc main() {}\n", {"go.mod": "module a\n\ngo 1.21\n"},
+    ),
+    Measured(
+        "clangd", ("clangd", "--background-index=false"), "a.c", "c", "int f(void) {\n  return NAME;\n}\n",
+        "int f(void) { return 1; }\n",
+    ),
+)  # fmt: skip
+
+
+@dataclass
+class Judged:
+    """The answers to the edits of one server. `late` did not come in time, and say so."""
+
+    stale: int = 0
+    early: int = 0
+    late: int = 0
+    waits: list[float] = field(default_factory=list)
+
+    def judge(self, answered: Answered, name: str, waited: float) -> None:
+        """`name` is what the file has that there is not, empty for a clean one."""
+        self.waits.append(waited * 1000)
+        words = " ".join(problem.message for problem in answered.items)
+        if answered.answer is not Answer.COMPLETE:
+            self.late += 1
+        elif words.replace(name or "\0", "").count("name_"):
+            self.stale += 1
+        elif name and name not in words:
+            self.early += 1
+
+
+def language_servers(
+    folder: Path, edits: int, runs: int, names: Sequence[str], say: Callable[[str], None]
+) -> Iterator[Row]:
+    """`names` are those to measure; all where it is empty."""
+    yield from _python(folder / "python", edits, runs)
+    for measured in SERVERS:
+        if (not names or measured.name in names) and (argv := _found(measured)):
+            say(f"language servers, {measured.name}")
+            yield _double_edits(measured, argv, folder / measured.name, edits)
+
+
+def _double_edits(measured: Measured, argv: tuple[str, ...], folder: Path, edits: int) -> Row:
+    """Two edits at once, the first of which must never be seen in the answer."""
+    folder.mkdir(parents=True)
+    for name, text in measured.files.items() | {(measured.path, measured.clean)}:
+        (folder / name).write_text(text)
+    hub, judged = Hub(), Judged()
+    try:
+        server = _start(hub, measured.name, argv, folder)
+        server.open(measured.path, measured.clean, measured.language)
+        first = server.diagnostics([measured.path], FIRST_CAP)[measured.path]
+        if first.answer is not Answer.COMPLETE:
+            raise RuntimeError(f"{measured.name}: {first.note} {server.last_words[-300:]}")
+        for number in range(edits):
+            name = "" if number % _CLEAN_EVERY == 4 else f"name_{number}_b"
+            server.change(
+                measured.path, "\n" * (number % 3) + measured.text.replace("NAME", f"name_{number}_a")
+            )
+            server.change(measured.path, measured.text.replace("NAME", name) if name else measured.clean)
+            began = time.monotonic()
+            answered = server.diagnostics([measured.path], CAP)[measured.path]
+            judged.judge(answered, name, time.monotonic() - began)
+        use = server.use()
+    finally:
+        hub.stop()
+    wrong = judged.stale + judged.early + judged.late
+    return Row(
+        f"{edits} double edits, {measured.name} {use.version}".rstrip(),
+        f"{judged.stale} stale, {judged.early} early, {judged.late} late",
+        f"{median(judged.waits):.0f} ms, the most {max(judged.waits):.0f} ms; {use.memory >> 20} MiB",
+        "",
+        "none",
+        wrong == 0,
+    )
+
+
+def _python(folder: Path, edits: int, runs: int) -> Iterator[Row]:
+    """A real package, ours to hand since we depend on it; both servers side by side, as in a run."""
+    source = Path(sysconfig.get_path("purelib")) / "github"
+    shutil.copytree(source, folder / "github", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (folder / _LARGE_FILE).read_text()
+    programs = {
+        measured.name: argv for measured in SERVERS if measured.name in _PYTHON and (argv := _found(measured))
+    }
+    firsts: list[float] = []
+    waits: list[float] = []
+    for _ in range(max(1, runs)):
+        hub = Hub()
+        try:
+            began = time.monotonic()
+            servers = [_start(hub, name, argv, folder) for name, argv in programs.items()]
+            for server in servers:
+                server.open(_LARGE_FILE, text, "python")
+            _all_complete(hub, servers)
+            firsts.append((time.monotonic() - began) * 1000)
+            if len(firsts) == runs:
+                waits = [_edit(hub, servers, text, number) for number in range(edits)]
+        finally:
+            hub.stop()
+    lines = text.count("\n")
+    yield Row(
+        f"first diagnostics, {lines:,} lines of Python",
+        f"{median(firsts):.0f} ms",
+        f"the most {max(firsts):.0f} ms",
+        "",
+        f"at most {FIRST_MS:g} ms",
+        median(firsts) <= FIRST_MS,
+    )
+    yield Row(
+        f"an edit's wait, {lines:,} lines of Python",
+        f"{median(waits):.0f} ms",
+        f"the most {max(waits):.0f} ms",
+        "",
+        f"at most {EDIT_MS:g} ms",
+        median(waits) <= EDIT_MS,
+    )
+
+
+def _edit(hub: Hub, servers: Sequence[Server], text: str, number: int) -> float:
+    """Milliseconds until both have said what they think of a name that is not there, in the middle of the file."""
+    lines = text.splitlines(keepends=True)
+    lines.insert(_end_of_imports(lines), f"print(name_{number})\n")
+    began = time.monotonic()
+    for server in servers:
+        server.change(_LARGE_FILE, "".join(lines))
+    answers = _all_complete(hub, servers)
+    waited = time.monotonic() - began
+    if not all(any(f"name_{number}" in problem.message for problem in answer.items) for answer in answers):
+        raise RuntimeError("a server did not see the edit")
+    return waited * 1000
+
+
+def _end_of_imports(lines: Sequence[str]) -> int:
+    return next(number for number, line in enumerate(lines) if line.startswith("class "))
+
+
+def _all_complete(hub: Hub, servers: Sequence[Server]) -> list[Answered]:
+    answers = [
+        found[_LARGE_FILE]
+        for found in hub.diagnostics({s: [_LARGE_FILE] for s in servers}, FIRST_CAP).values()
+    ]
+    if any(answer.answer is not Answer.COMPLETE for answer in answers):
+        raise RuntimeError("; ".join(answer.note for answer in answers if answer.note))
+    return answers
+
+
+def _start(hub: Hub, name: str, argv: tuple[str, ...], root: Path) -> Server:
+    environment = {"PATH": _path(), "HOME": str(root.parent), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
+    patient = Pauses(start=FIRST_CAP, patience=FIRST_CAP)
+    return hub.start(Program(name, argv, root, environment, pauses=patient))
+
+
+def _found(measured: Measured) -> tuple[str, ...] | None:
+    """Its command line where it is installed."""
+    program = shutil.which(measured.command[0], path=_path())
+    if program is None:
+        return None
+    if measured.version:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+        if not said.startswith(measured.version):
+            return None
+    return (program, *measured.command[1:])
+
+
+def _path() -> str:
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
