@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,13 +12,17 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from bot.agent.journal_file import read_journal
+from bot.contracts.journal import Diagnosed
 from tests.run.conftest import Cli, command
 from tests.support.machines import without_sandbox
 from tests.support.stage import Ran, processes_naming
 
 pytestmark = pytest.mark.bubblewrap
 
+ROOT = Path(__file__).parents[2]
 LIMIT = 20
 """Seconds, on a machine that does nothing else."""
 
@@ -49,6 +54,27 @@ def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
     found = re.search(r"^report   (.+)$", ran.out, re.MULTILINE)
     assert found
     assert "<html" in Path(found.group(1)).read_text()
+
+
+def test_its_evidence_is_a_mended_test_a_fixed_problem_and_an_error_seen_while_editing(
+    demo: tuple[Ran, float, Path],
+) -> None:
+    ran, _, _ = demo
+    found = re.search(r"^report   (.+)$", ran.out, re.MULTILINE)
+    assert found
+    bundle = Path(found.group(1)).parent
+    outcome = json.loads((bundle / "outcome.json").read_bytes())
+    (check,) = outcome["checks"]
+    assert [name.rpartition(".")[2] for name in check["tests"]["mended"]] == [
+        "test_rounding_carries_into_the_next_unit"
+    ]
+    told = {one["tool"]: (one["new_count"], one["fixed_count"]) for one in outcome["diagnostics"]}
+    assert told == {"ruff": (0, 1), "ty": (0, 0)}
+    seen = list(read_journal(bundle / "journal.jsonl").records(Diagnosed))
+    assert [one.new_count for one in seen][:2] == [1, 1]
+    assert seen[-1].new_count == 0
+    schema = json.loads((ROOT / "docs" / "outcome.schema.json").read_text(encoding="utf-8"))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(outcome)] == []
 
 
 def test_it_takes_less_than_twenty_seconds(demo: tuple[Ran, float, Path]) -> None:

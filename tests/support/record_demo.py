@@ -41,10 +41,20 @@ _NEW_CHANGELOG = """\
 """
 _TEST = '        self.assertEqual(format_duration(3599.6), "1h")\n'
 
+_STEPS = ("Reproduce 60s", "Round before the units are split off", "Cover `parts=1`, say it in the changelog")
+
+
+def _todo(done: int) -> list[dict[str, str]]:
+    """The list with its first steps done and the next one in progress."""
+    states = ("completed",) * done + ("in_progress",) + ("pending",) * len(_STEPS)
+    return [{"text": text, "status": status} for text, status in zip(_STEPS, states, strict=False)]
+
+
 TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
     (
         "I'll reproduce the problem first and read the code it comes from.",
         [
+            ("todo", {"items": _todo(0)}),
             ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 15"}),
             ("view", {"path": "tidytime/format.py"}),
         ],
@@ -55,12 +65,13 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
             "Rounding the whole number first mends that and keeps 12.6 at `13s`."
         ),
         [
+            # A slip, which the language servers see where they are there.
             (
                 "edit",
                 {
                     "path": "tidytime/format.py",
                     "old": "    remaining = abs(seconds)\n",
-                    "new": "    remaining = round(abs(seconds))\n",
+                    "new": "    remaining = round(abs(second))\n",
                 },
             ),
             (
@@ -71,13 +82,22 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
                     "new": "        count, remaining = divmod(remaining, unit.seconds)\n",
                 },
             ),
+            ("todo", {"items": _todo(1)}),
             ("view", {"path": "tests/test_format.py", "offset": 24, "limit": 12}),
             ("view", {"path": "CHANGELOG.md"}),
         ],
     ),
     (
-        "The issue also names `parts=1`, which no test covers yet.",
+        (
+            "The argument is `seconds`, not `second`. `find` is imported there and never used, so it goes. The issue "
+            "also names `parts=1`, which no test covers yet."
+        ),
         [
+            (
+                "edit",
+                {"path": "tidytime/format.py", "old": "round(abs(second))", "new": "round(abs(seconds))"},
+            ),
+            ("edit", {"path": "tidytime/format.py", "old": "import UNITS, find", "new": "import UNITS"}),
             (
                 "edit",
                 {
@@ -88,6 +108,7 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
             ),
             ("edit", {"path": "CHANGELOG.md", "old": _CHANGELOG, "new": _NEW_CHANGELOG}),
             ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 4; git diff --stat"}),
+            ("todo", {"items": _todo(3)}),
         ],
     ),
     (
@@ -101,7 +122,8 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
                         "`format_duration` rounded only the seconds, after hours and minutes had been split "
                         "off, so 59.7 became `60s` and could not carry into the next unit.\n\n"
                         "The whole duration is now rounded first. `12.6` still gives `13s`, as asked in the "
-                        "thread. A test for `parts=1` is added, and the changelog says what changed."
+                        "thread. A test for `parts=1` is added, an import that nothing used is gone, and the "
+                        "changelog says what changed."
                     ),
                     "notes": "Rounding stays half-to-even, as before: 0.5 seconds are `0s`.",
                 },

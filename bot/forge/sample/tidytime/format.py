@@ -1,6 +1,6 @@
 """From seconds to text."""
 
-from tidytime.units import UNITS
+from tidytime.units import UNITS, find
 
 
 def format_duration(seconds, parts=None, style="short"):
