@@ -20,7 +20,7 @@ def is_failing(result: CheckResult, instruction: str) -> bool:
     that never could run, or was not run again, is evidence of nothing. A flaky one passed with the change, too.
     """
     before, after = result.before.state, result.after.state
-    if result.flaky or after in (CheckState.PASSED, CheckState.NOT_RUN):
+    if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
         return False
     if before is CheckState.PASSED or _broken(result):
         return True

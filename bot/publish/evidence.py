@@ -55,9 +55,18 @@ class Row:
 def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     """The checks that fail with the change, whatever they did before, or that passed before and cannot run now.
 
-    The latter since the change writes what is read there: a line about a missing network excuses nothing.
+    The latter since the change writes what is read there: a line about a missing network excuses nothing. A flaky one
+    failed and passed with the change, which is no excuse for a test that failed twice.
     """
-    return tuple(check for check in checks if check.after.state in _FAILED or _was_disabled(check))
+    return tuple(
+        check
+        for check in checks
+        if (check.after.state in _FAILED or _was_disabled(check)) and not _is_only_flaky(check)
+    )
+
+
+def _is_only_flaky(check: CheckResult) -> bool:
+    return check.flaky and not (check.tests and number_of(check.tests, "broken"))
 
 
 def table(outcome: Outcome, most: int) -> tuple[list[str], int]:

@@ -20,6 +20,7 @@ from bot.evidence.flaky import (
 )
 from bot.evidence.ran import Ran
 from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, times_of
+from bot.publish.evidence import failing as failing_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
 CHECK = Check("tests", "pytest", detected=True)
@@ -212,6 +213,8 @@ def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
     assert result.tests is not None
     assert moved(result.tests) == {"flaky": ("a",)}
     assert not is_failing(result, "make the tests pass")
+    assert failing_when_published([result]) == ()
+    assert failing_when_published([replace(result, flaky=False)])
 
 
 def test_a_check_that_fails_the_second_time_is_failing() -> None:
