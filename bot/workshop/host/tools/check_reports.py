@@ -54,18 +54,19 @@ def _tests(
     notes = []
     asked = str(arguments.get("asked") or "")
     if asked and (context.tmp / asked).exists():
-        if arguments.get("sure") is True or output.sessions_of_pytest(printed) < 2:
+        once = not trouble and output.sessions_of_pytest(printed) < 2
+        if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(asked, context.tmp)], "pytest's report", drop)
             if tests is not None:
                 return tests
             notes += trouble_in_it
         else:
-            notes.append("pytest ran more than once, so its report says too little")
+            notes.append("pytest may have run more than once, so its report is not taken")
     if reports := [(name, context.root) for name in new]:
         tests, trouble_in_it = _junit(reports, "JUnit report", drop)
         notes += trouble_in_it
         if tests is not None:
-            tests.notes = notes
+            tests.notes += notes
             return tests
     elif named:
         notes.append(f"no new report at {', '.join(named)}")
@@ -100,7 +101,7 @@ def _output(spill: Path, context: Context) -> tuple[str, str]:
     try:
         content = files.read(spill, context.spill, output.LARGEST)
     except ReportError as error:
-        return "", f"its output {error}" if "larger" in str(error) else ""
+        return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")
 
 
