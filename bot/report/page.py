@@ -90,6 +90,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=make_visible(),
+        auto_reload=False,
     )
     environment.filters.update(
         short=words.shortened,
@@ -106,6 +107,8 @@ def _template() -> jinja2.Template:
         check_class=evidence.check_class,
         ranges=evidence.missed_lines,
     )
+    for name in environment.list_templates(extensions=["j2"]):
+        environment.get_template(name)
     environment.globals.update(style=_asset("page.css"), script=_asset("page.js"))
     return environment.get_template("page.html.j2")
 

@@ -146,8 +146,12 @@ def test_numbers_that_nobody_can_have_counted_do_no_harm(tmp_path: Path) -> None
     )
     text = path.read_text()
     for number in ("1e999", "NaN", "-Infinity", "9" * 400, "-5"):
-        path.write_text(text.replace('"input":7777', f'"input":{number}').replace("8.8", number))
-        assert "Turn 1" in render_page(path)
+        for known in ('"input":7777', '"cost":8.8', '"at":0.5'):
+            path.write_text(text.replace(known, f"{known.partition(':')[0]}:{number}"))
+            assert number in path.read_text()
+            page = render_page(path)
+            assert "Turn 1" in page
+            assert not re.search(r"\b(inf|nan)\b", page.partition("<script>")[0])
 
 
 def test_a_newer_journal_is_shown_as_far_as_it_is_understood(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ REQUEST = Request(
            "https://github.com/octo/tidytime/issues/12"),
 )  # fmt: skip
 HEADER = lines.Header(
-    lines.SCHEMA_VERSION, "0.1.0", "2026-11-21T12:00:00Z", "anthropic/claude-sonnet-5-5", INFO, "4f2a91c07be35d18a6e20c94f7d3b15e8a602c9d",
+    lines.SCHEMA_VERSION, "0.1.0", "2026-11-21T12:00:00Z", "anthropic/claude-sonnet-5-5", INFO,
+    "4f2a91c07be35d18a6e20c94f7d3b15e8a602c9d",
     REQUEST, "You are Slash Agent. You mend what was asked for, in the smallest change that does it.",
     (ToolSpec("edit", "Replace a text in a file that was shown.", {"type": "object"}, True),
      ToolSpec("bash", "Run a command in the sandbox.", {"type": "object"})),

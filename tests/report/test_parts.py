@@ -1,0 +1,232 @@
+"""What the page is put together from: rows of diffs, colours, pictures, plots, words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.contracts.journal import Checked
+from bot.contracts.messages import Image, Usage
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.problems import Answer, Compared, ToolRun
+from bot.contracts.tested import TestChanges, TestCounts
+from bot.report import evidence, pictures, plots
+from bot.report.colours import Colours, Piece
+from bot.report.context import Point
+from bot.report.diffs import MOST_ROWS, diff_of
+from bot.report.inputs import Field, fields_of, people_see, subject_of
+from bot.report.pictures import Pictures
+from bot.report.story import CheckRow, Story
+from bot.report.words import LONGEST, longest_for, shortened, tokens, usd
+from tests.support.report_runs import png
+
+DIFF = '''--- a/x.py
++++ b/x.py
+@@ -3,4 +3,4 @@ class X:
+     def one(self):
+-        """First
++        """The first
+         of two."""
++        return 1
+\\ No newline at end of file
+@@ -40,2 +41,1 @@
+--- no header
+ same
+'''
+
+
+def test_the_rows_of_a_diff_have_their_numbers_and_kinds() -> None:
+    rows = diff_of(DIFF, "x.txt", Colours()).rows
+    found = [
+        (row.kind, row.old, row.new, row.sign + "".join(piece.text for piece in row.pieces)) for row in rows
+    ]
+    assert found == [
+        ("hunk", None, None, "@@ -3,4 +3,4 @@ class X:"),
+        ("same", 3, 3, "     def one(self):"),
+        ("del", 4, None, '-        """First'),
+        ("add", None, 4, '+        """The first'),
+        ("same", 5, 5, '         of two."""'),
+        ("add", None, 6, "+        return 1"),
+        ("head", None, None, "\\ No newline at end of file"),
+        ("hunk", None, None, "@@ -40,2 +41,1 @@"),
+        ("del", 40, None, "--- no header"),
+        ("same", 41, 41, " same"),
+    ]  # fmt: skip
+
+
+def test_a_string_over_several_lines_is_coloured_as_one_on_both_sides() -> None:
+    rows = diff_of(DIFF, "x.py", Colours()).rows
+    for number in (2, 3, 4):
+        assert rows[number].pieces[-1].kind == "s"
+    assert Piece("k", "return ") in rows[5].pieces
+
+
+def test_a_very_long_diff_says_how_much_of_it_is_left_out() -> None:
+    diff = diff_of("@@ -1,0 +1,9000 @@\n" + "+x\n" * 9_000, "x", Colours())
+    assert (len(diff.rows), diff.left_out) == (MOST_ROWS, 9_001 - MOST_ROWS)
+
+
+@given(st.text(st.sampled_from("+-@ \\ab\n\"'#\u2028\r1,"), max_size=200))
+def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str) -> None:
+    """All but the lines that name files, in order, and nothing besides."""
+    shown = [row.sign + "".join(p.text for p in row.pieces) for row in diff_of(text, "x.py", Colours()).rows]
+    wanted = [row for row in text.removesuffix("\n").split("\n") if row]
+    heads = [row for row in wanted if row.startswith(("--- ", "+++ "))]
+    assert [row for row in shown if row.strip() and row not in heads] == [
+        row for row in wanted if row.strip() and row not in heads
+    ]
+
+
+@given(st.sampled_from(["x.py", "x.json", "x.sh", "x.ts", "x.yaml", "x.css", "x"]), st.text(max_size=80))
+def test_colours_add_and_lose_nothing(path: str, text: str) -> None:
+    lines = Colours().lines(path, text)
+    assert ["".join(piece.text for piece in line) for line in lines] == text.split("\n")
+
+
+def test_beyond_its_budget_a_page_is_not_coloured() -> None:
+    colours = Colours(budget=12)
+    assert colours.lines("a.py", "return 1")[0][0].kind == "k"
+    assert colours.lines("a.py", "return 2") == [(Piece("", "return 2"),)]
+    assert Colours().lines("a.py", "return " + "1" * 500)[0][0].kind == ""
+
+
+def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
+    show = Pictures().address
+    assert show(Image("image/png", png(4, 4))).startswith("data:image/png;base64,iVBOR")
+    for media_type, data in (
+        ("image/svg+xml", b"<svg onload=alert(1)>"),
+        ("text/html", b"<script>"),
+        ("image/png", b"<script>"),
+        ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(pictures.LARGEST)),
+    ):
+        assert show(Image(media_type, data)) == ""
+
+
+def test_a_page_shows_pictures_up_to_its_budget() -> None:
+    picture = Image("image/gif", b"GIF89a" + bytes(94))
+    show = Pictures(budget=250).address
+    assert [bool(show(picture)) for _ in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("most", "ticks"),
+    [(0, [0, 1]), (9, [0, 2, 4, 6, 8, 10]), (100, [0, 20, 40, 60, 80, 100]),
+     (0.0021, [0, 0.0005, 0.001, 0.0015, 0.002, 0.0025]),
+     (1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (3_100_000, [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000])],
+)  # fmt: skip
+def test_axes_have_round_figures(most: float, ticks: list[float]) -> None:
+    assert plots.steps(most) == ticks
+
+
+@given(st.floats(1e-9, 1e15))
+def test_axes_reach_over_the_largest_figure_in_a_few_steps(most: float) -> None:
+    ticks = plots.steps(most)
+    assert 2 <= len(ticks) <= 7
+    assert ticks[-1] >= most * 0.999
+
+
+def point(turn: int, held: int = 1_000) -> Point:
+    return Point(turn, f"turn-{turn}", 0.0, 1.0, 2.0, held, 50, Usage(500, 500, 0, 100), 0.01, 0.01 * turn)
+
+
+def test_of_very_many_turns_the_largest_are_plotted() -> None:
+    points = [point(turn, 90_000 if turn == 777 else 1_000) for turn in range(1, 2_001)]
+    held = plots.plots_of(points, 100_000)[0]
+    assert len(held.dots) <= plots.MOST_MARKS
+    assert "Turn 777: 90k" in [dot.said for dot in held.dots]
+    assert held.limit is not None
+    assert held.limit.label == "window, 100k"
+
+
+def test_marks_stay_inside_their_plot() -> None:
+    for plot in plots.plots_of([point(1), point(2, 0), point(3, 10**9)], 200_000):
+        for mark in (*plot.dots, *plot.bars):
+            assert plot.left <= mark.x <= plot.right
+            assert plot.top <= mark.y <= plot.bottom
+            assert mark.height >= 0
+    assert plots.plots_of([], 200_000) == []
+
+
+def test_a_text_is_as_short_as_all_of_them_together_make_it() -> None:
+    assert longest_for([50_000] * 10) == LONGEST
+    assert longest_for([50_000] * 2_000) == 6_000
+    assert longest_for([]) == LONGEST
+    assert shortened("x" * 100, 100) == "x" * 100
+
+
+def test_figures_are_short() -> None:
+    assert [tokens(number) for number in (0, 950, 12_345, 1_500_000)] == ["0", "950", "12.3k", "1.5M"]
+    assert [usd(amount) for amount in (0, 0.0123, 1.5, 1_234.5)] == [
+        "$0.0000",
+        "$0.0123",
+        "$1.50",
+        "$1,234.50",
+    ]
+
+
+def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:
+    assert fields_of('{"path": "a", "lines": [1, 2]}') == (Field("path", "a"), Field("lines", "[1, 2]"))
+    for odd in ("[1]", "{broken", "[" * 100_000, "7"):
+        assert fields_of(odd) == (Field("", odd),)
+    assert fields_of("") == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject"),
+    [
+        ({"old": "x", "path": "a.py"}, "a.py"),
+        ({"command": "make\nmake test"}, "make …"),
+        ({"other": "thing"}, "thing"),
+        ({}, ""),
+    ],
+)
+def test_a_call_has_a_subject(arguments: dict[str, str], subject: str) -> None:
+    assert subject_of(fields_of(json.dumps(arguments))) == subject
+
+
+def test_people_see_no_diff_twice_and_short_hashes() -> None:
+    files = [{"path": "a"}, {"path": "b"}]
+    said = {
+        "path": "a",
+        "diff": "x",
+        "after_hash": "0123456789abcdef",
+        "note": "",
+        "files": files,
+        "exit_code": 0,
+    }
+    assert people_see(said) == [("after_hash", "0123456789ab"), ("files", "a, b"), ("exit_code", "0")]
+
+
+def test_lines_that_were_missed_are_said_as_ranges() -> None:
+    assert evidence.missed_lines((9, 3, 4, 5, 12, 11)) == "3-5, 9, 11-12"
+    assert evidence.missed_lines(()) == ""
+
+
+def test_a_checker_that_did_not_answer_says_on_which_side() -> None:
+    late = Compared("ty", "1", "ty check", ToolRun(Answer.COMPLETE, 2), ToolRun(Answer.TIMED_OUT))
+    assert evidence.Checker(late).why_not == "after: did not answer in time"
+
+
+def test_lists_of_tests_are_capped_and_counted() -> None:
+    names = tuple(f"test_{number}" for number in range(300))
+    [broken] = evidence.test_lists(TestChanges(broken=names, counts=(("broken", 5_000),)))
+    assert (len(broken.names), broken.more) == (evidence.MOST_SHOWN, 5_000 - evidence.MOST_SHOWN)
+
+
+def test_without_evidence_a_check_is_what_its_own_lines_say() -> None:
+    failed = CheckRun(CheckState.FAILED, 1, 0.5)
+    row = CheckRow(
+        "tests",
+        "make test",
+        Checked("tests", "make test", "before", failed, True, TestCounts(1, 2)),
+        None,
+        True,
+    )
+    assert row.before is not None
+    [check] = evidence.checks_of(Story(checks={"tests": row}))
+    assert (check.before, check.after, check.detected, check.flaky) == (failed, None, True, True)
+    assert check.tests is not None
+    assert check.tests.before == TestCounts(1, 2)
