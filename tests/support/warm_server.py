@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import socket
 import struct
@@ -21,6 +22,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import bot
 from bot.commands.clean_start import handed_on
 
 LARGEST = 1 << 17
@@ -86,16 +88,23 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
 
 
 def _import_all() -> None:
-    from bot.commands.main import VERBS
-
-    for verb in VERBS:
-        importlib.import_module(f"bot.commands.{verb}")
+    """And make what is made once for a process: patterns, adapters, and what a first connection to a model loads."""
+    for module in pkgutil.walk_packages(bot.__path__, "bot."):
+        if not module.name.startswith(("bot.__main__", "bot.forge", "bot.workshop.host")):
+            importlib.import_module(module.name)
     for package in ("anthropic", "openai", "git", "github", "jinja2", "pydantic", "tree_sitter_bash"):
         importlib.import_module(package)
     from bot.contracts.outcome import Outcome
+    from bot.gate.detect import Detector
+    from bot.gate.redact import Redactor
+    from bot.providers.connect import connect
     from bot.publish import body, schema
     from bot.report import page
 
+    for vendor in ("anthropic", "openai"):
+        name = vendor.upper()
+        connect(f"{vendor}/x", {f"{name}_API_KEY": "-", f"{name}_BASE_URL": "http://127.0.0.1:9"}).close()
+    Detector(Redactor({})).prepare()
     body._macros()
     page._template()
     schema._adapter(Outcome)

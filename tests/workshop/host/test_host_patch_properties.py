@@ -35,7 +35,7 @@ TEXT = st.lists(LINE, max_size=9)
 NAME = st.sampled_from(["a.txt", "b.txt", "d/c.txt", "d/e/f.txt"])
 TREE = st.dictionaries(NAME, TEXT, max_size=4)
 ENDS = st.sampled_from(["\n", "\r\n"])
-SETTINGS = settings(max_examples=150, deadline=None)
+SETTINGS = settings(max_examples=60, deadline=None)
 
 
 @contextmanager
