@@ -170,14 +170,15 @@ DIES = pulls([["items", []]], [["exit", 1]], lives={"1": pulls([["exit", 1]])})
 """Once it is asked about a change, and at once in its second life."""
 
 
-def until_said(workshop: Workshop, path: str, words: str) -> list[str]:
-    """What is said while the file is changed again and again, until the words are, and with two changes after that."""
-    lines: list[str] = []
+def until_said(workshop: Workshop, path: str, words: str, lines: list[str]) -> list[str]:
+    """`lines` with what is said while the file is changed again and again, until the words are among them, and with two
+    changes after that."""
 
-    def change() -> None:
+    def change() -> bool:
         lines.extend(found(call(workshop, "write", path=path, content=f"x = {len(lines)}\n")))
+        return False
 
-    assert eventually(lambda: change() or any(words in line for line in lines)), lines
+    assert eventually(lambda: any(words in line for line in lines) or change()), lines
     change()
     change()
     return lines
@@ -191,10 +192,10 @@ def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_on
     assert time.monotonic() - began < LONG
     assert "Wrote app.py" in first.content
     assert re.match(r"Diagnostics: ty(, ruff)? did not answer in 0.3 s; state unknown", found(first)[0])
-    lines = found(first) + until_said(workshop, "app.py", "ruff is off for the rest of the run")
+    lines = until_said(workshop, "app.py", "ruff is off for the rest of the run", found(first))
     assert sum("ruff is off" in line for line in lines) == 1
     assert not any(re.search(r"no new problems \((ty|ruff)", line) for line in lines)
-    lines = until_said(workshop, "m.go", "gopls is not available: /no/such/server could not be run")
+    lines = until_said(workshop, "m.go", "gopls is not available: /no/such/server could not be run", [])
     assert sum("gopls is not available" in line for line in lines) == 1
 
 
@@ -204,9 +205,7 @@ def test_a_server_that_floods_holds_no_result_up_and_one_that_died_twice_is_off(
     outcome = call(workshop, "edit", path="app.py", old="f(1)", new="f(2)")
     assert time.monotonic() - began < LONG
     assert "Edited app.py" in outcome.content
-    lines = found(outcome) + until_said(
-        workshop, "app.py", "ruff is off for the rest of the run: ended twice"
-    )
+    lines = until_said(workshop, "app.py", "ruff is off for the rest of the run", found(outcome))
     assert sum("ruff is off" in line for line in lines) == 1
     assert not any("no new problems (ty" in line for line in lines)
 
