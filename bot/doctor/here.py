@@ -30,6 +30,7 @@ _RUNS_TASKS = re.compile(
 )
 _MAX_FILE = 256 * 1024
 _MOST_FILES = 50_000
+_WARNINGS = 3
 
 
 def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
@@ -139,11 +140,18 @@ def _policy(root: Path) -> Finding:
     name, text = "policy", _text(root / POLICY_FILE)
     if text is None:
         return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
+    from bot.policy.file import check_policy
+
     try:
-        load_policy(text, POLICY_FILE)
+        _, warnings = check_policy(text, POLICY_FILE)
     except AgentError as error:
         return Finding(name, State.MISSING, str(error), f"slash-agent policy check {POLICY_FILE}")
-    return Finding(name, State.OK, f"{POLICY_FILE} has no problems.")
+    if not warnings:
+        return Finding(name, State.OK, f"{POLICY_FILE} has no problems.")
+    said = "; ".join(f"line {one.line}: {one.message}" for one in warnings[:_WARNINGS])
+    more = f"; and {len(warnings) - _WARNINGS} more" if len(warnings) > _WARNINGS else ""
+    fix = f"say less in these rules; `slash-agent policy check {POLICY_FILE}` has all warnings"
+    return Finding(name, State.WARNING, f"{POLICY_FILE} gives away more than it says: {said}{more}.", fix)
 
 
 def _checks(root: Path, policy: Finding) -> list[Finding]:

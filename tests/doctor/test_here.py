@@ -112,6 +112,15 @@ def test_a_policy_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
     assert not [finding for finding in found if finding.name == "checks"]
 
 
+def test_what_a_rule_gives_away_is_a_warning_with_its_line(tmp_path: Path) -> None:
+    root = sample_repository(tmp_path / "tidytime")
+    (root / ".github" / "agent.yml").write_text("rules:\n  - {effect: allow, commands: [[git]]}\n")
+    found = of(look_here(root, NOBODY), "policy")
+    assert found.state is State.WARNING
+    assert "line 2: `git` by itself covers" in found.said
+    assert "slash-agent policy check" in found.fix
+
+
 def test_checks_that_the_files_suggest_are_named(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module x\n")
     assert of(look_here(tmp_path, NOBODY), "checks").said == "The policy names none; found `go test ./...`."
