@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from bot.commands.options import add_bundle, add_dry_run
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.wording import count_of
+from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.work import Published
 from bot.report.summary import run_summary
@@ -39,6 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         say=actions.print,
         mask=actions.add_mask,
     )
+    actions.withhold = partial(withhold_if_secret, finder=done.finder)
     published = done.published
     for note in published.notes:
         actions.print(f"note: {note}")

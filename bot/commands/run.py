@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from bot.commands.options import SANDBOXES, add_bundle, add_dry_run, add_text, sandbox, usd
@@ -14,6 +15,7 @@ from bot.commands.progress import say_outcome
 from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import Ended
+from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.bundle import JOURNAL
 from bot.report.summary import charts_of, ended_summary, run_summary
@@ -93,6 +95,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         )
         looking.tell(Ended(int(ended.exit_code), _as_json(ended)))
     actions = Actions(os.environ, out)
+    if ended.finder is not None:
+        actions.withhold = partial(withhold_if_secret, finder=ended.finder)
     _say(ended, actions)
     if arguments.dry_run and ended.bundle is not None:
         publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)

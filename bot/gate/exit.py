@@ -17,6 +17,7 @@ from bot.contracts.threads import OWN_MARKER
 from bot.gate.addresses import HOSTS, plain_addresses
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
+from bot.gate.secrets import Finder
 from bot.gate.text import break_images, split_fences, without_unseen
 
 # Fields that people read as text. All others are names that GitHub acts by, which nothing may be changed in.
@@ -45,6 +46,14 @@ class Exit:
         self._detector = Detector(self._redactor)
         own = urlsplit(server_url).netloc.lower()
         self._hosts: Collection[str] = HOSTS | {own} if own else HOSTS
+
+    def know(self, finder: Finder) -> None:
+        """What else looks like a credential: a repository has rules of its own, known once its policy was read."""
+        self._detector = Detector(self._redactor, finder)
+
+    def withhold(self, text: str) -> str | None:
+        """Why `text` must not leave, as one sentence, or `None`."""
+        return self._detector.withhold(text)
 
     def __call__(self, path: str, fields: object) -> object:
         """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` where a name in it is not."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bot.gate.secrets import Finder
     from bot.github.client import GitHub
     from bot.github.retry import Pace
 
@@ -25,3 +26,11 @@ def connect(
     made = client.connect(token, api_url, pace=pace)
     made.leaving = Exit({**secrets, "token": token}, server_url)
     return made
+
+
+def know(client: GitHub, finder: Finder) -> None:
+    """Tell the gate of `client` what a repository's own rules find."""
+    from bot.gate.exit import Exit
+
+    if isinstance(client.leaving, Exit):
+        client.leaving.know(finder)

@@ -62,9 +62,10 @@ def found_secret(text: str) -> str | None:
     return _FINDER.kind(text.encode("utf-8", "surrogatepass"))
 
 
-def withhold_if_secret(text: str) -> str | None:
-    """Why `text` must not leave, as one sentence, or `None` when nothing in it looks like a credential."""
-    kind = found_secret(text)
+def withhold_if_secret(text: str, finder: Finder | None = None) -> str | None:
+    """Why `text` must not leave, as one sentence, or `None` when nothing in it looks like a credential, to `finder` or
+    by our own patterns."""
+    kind = finder.kind(text.encode("utf-8", "surrogatepass")) if finder else found_secret(text)
     return None if kind is None else f"withheld: it holds what looks like a credential ({kind})"
 
 

@@ -42,6 +42,8 @@ class Actions:
         self._active = environment.get("GITHUB_ACTIONS") == "true"
         self._outputs = environment.get("GITHUB_OUTPUT", "") if self._active else ""
         self._summary = environment.get("GITHUB_STEP_SUMMARY", "") if self._active else ""
+        self.withhold: Callable[[str], str | None] = lambda text: None
+        """Why a text must not be shown here, as one sentence, or `None`; what must not is replaced whole."""
 
     @property
     def active(self) -> bool:
@@ -86,7 +88,7 @@ class Actions:
 
     def print(self, text: str) -> None:
         """Text by anybody: control sequences gone, and nothing in it is a command to the runner."""
-        shown = printable(text)
+        shown = self._fit(printable(text))
         if not self._active or not _looks_like_command(shown):
             self._write(shown)
             return
@@ -106,12 +108,16 @@ class Actions:
         """Append to the job's summary; what is over the limit is cut, with a word."""
         if not self._summary:
             return
-        content = f"{markdown.rstrip()}\n".encode()
+        content = f"{self._fit(markdown).rstrip()}\n".encode()
         room = SUMMARY_LIMIT - (os.path.getsize(self._summary) if os.path.exists(self._summary) else 0)
         if len(content) > room:
             note = b"\n\n(cut: the summary is full; the whole is in the run's artifact)\n"
             content = content[: max(room - len(note), 0)].decode(errors="ignore").encode() + note
         self._append(self._summary, content.decode())
+
+    def _fit(self, text: str) -> str:
+        reason = self.withhold(text)
+        return f"({reason})" if reason else text
 
     def _command(self, name: str, data: str, properties: str = "") -> None:
         if self._active:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
+from typing import TYPE_CHECKING, Any
 
 from bot.contracts.pulls import Annotation, Side
 from bot.contracts.threads import CommentData, IssueData
 from bot.github.host import Host
 from bot.github.reads import Reads
 from bot.github.values import Account, PullData, ReviewCommentData, ReviewData, ReviewDraft, TreeEntry
+
+if TYPE_CHECKING:
+    from bot.github.border import Leaving
 
 _NOBODY = Account("slash-agent", 0, "Bot")
 
@@ -27,15 +31,20 @@ class Write:
 
 
 class Recorder(Reads):
-    """Wraps a `Host`: reads go through, writes go to `say` and into `writes`. What is made has the id 0."""
+    """Wraps a `Host`: reads go through, writes go to `say` and into `writes`. What is made has the id 0. `leaving` is
+    the gate's, as of a client: a log is read by more people than a thread."""
 
-    def __init__(self, host: Host, say: Callable[[str], None]) -> None:
+    def __init__(self, host: Host, say: Callable[[str], None], leaving: Leaving | None = None) -> None:
         super().__init__(host)
         self._say = say
+        self._leaving = leaving
         self.writes: list[Write] = []
 
     def record(self, line: str, body: str = "") -> None:
         """Say one write that is not of the API, such as a push."""
+        if self._leaving is not None:
+            fit: Any = self._leaving("", {"message": line, "body": body})
+            line, body = fit["message"], fit["body"]
         write = Write(line, body)
         self.writes.append(write)
         self._say(str(write))

@@ -104,6 +104,7 @@ def _ready(work: Work, policy_sha: str) -> _Ready:
         sign_off=policy.pull_request.sign_off,
         host=server_host(work.remote.url),
         may_write=work.may_write or paths_that_may_change(policy, work.request.actor.tier),
+        finder=work.finder,
     )
     return _Ready(prepared, policy, policy_sha, author, labels)
 

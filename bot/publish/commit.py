@@ -15,6 +15,7 @@ from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
 from bot.gate.patch import judge_patch
+from bot.gate.secrets import Finder
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
@@ -37,9 +38,11 @@ class Prepared:
 
 
 def prepare_commit(
-    git: Git, bundle: Bundle, identity: Signature, *, sign_off: bool, host: str, may_write: MayWrite | None
-) -> Prepared:
-    """Raises `GateError` when the gate would hold any of it back, as the run's own gate must have done."""
+    git: Git, bundle: Bundle, identity: Signature, *, sign_off: bool, host: str, may_write: MayWrite | None,
+    finder: Finder | None = None,
+) -> Prepared:  # fmt: skip
+    """Raises `GateError` when the gate would hold any of it back, as the run's own gate must have done. `finder` knows
+    the repository's own rules for secrets."""
     outcome = bundle.outcome
     verdict = judge_patch(git, outcome.base_sha, bundle.patch, may_write=may_write)
     if verdict.withheld:
@@ -48,9 +51,12 @@ def prepare_commit(
             f"The bundle's patch changes {first.path}, which is never published ({first.reason}): "
             "the bundle was tampered with after the run's own gate."
         )
-    text = with_trailers(
-        clean_message(bundle.message, outcome), outcome.request.actor, identity, sign_off=sign_off, host=host
-    )
+    message = clean_message(bundle.message, outcome)
+    if withheld := withhold_if_secret(message, finder):
+        raise GateError(
+            f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
+        )
+    text = with_trailers(message, outcome.request.actor, identity, sign_off=sign_off, host=host)
     sha = commit_tree(
         git, verdict.tree_sha, outcome.base_sha, text, identity, identity, when=outcome.ended_at
     )

@@ -15,6 +15,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.request import Request, Verb
+from bot.gate.secrets import Finder
 from bot.gate.verdict import MayWrite
 from bot.github.errors import GitHubError
 from bot.github.host import Host
@@ -77,13 +78,14 @@ def publish(
     links: Links = NO_LINKS,
     may_write: MayWrite | None = None,
     say: Callable[[str], None] = lambda line: None,
-    prepare: Callable[[], None] = lambda: None,
+    prepare: Callable[[], Finder | None] = lambda: None,
 ) -> Published:
     """Publish `bundle` to the repository at `git_url`, working below `folder`, which must not exist.
 
     `identity` and `may_write` override the policy's. `repository` is the one we act for: a bundle for another
-    is refused. With `dry_run` nothing is written, and every write is said through `say`. `prepare` is called first.
-    Raises `PublishError` and `GateError`, after the thread was told, also of what `prepare` raises.
+    is refused. With `dry_run` nothing is written, and every write is said through `say`. `prepare` is called first,
+    and says what the repository's own rules find. Raises `PublishError` and `GateError`, after the thread was told,
+    also of what `prepare` raises.
     """
     outcome = bundle.outcome
     _check_repository(outcome, repository)
@@ -92,7 +94,7 @@ def publish(
     told = _Thread(host, outcome, links, place_of(outcome.request))
     remote = Remote(folder, git_url, token)
     try:
-        prepare()
+        finder = prepare()
         _check_verb(bundle)
         proposed = _proposed(bundle, remote, folder, links)
         publish_answer = _answer_of(_kind(bundle))
@@ -104,7 +106,7 @@ def publish(
         approval = _check_approved(host, told.place, outcome.request)
         git = _bare(folder, outcome.base_sha)
         links = replace(links, plan=approval.url if approval else "")
-        work = Work(bundle, host, remote, git, links, recorder, identity, may_write)
+        work = Work(bundle, host, remote, git, links, recorder, identity, may_write, finder)
         published = publish_change(work)
     except OpeningRefusedError as error:
         raise PublishError(told.failed(str(error), error.compare_url)) from error

@@ -8,6 +8,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
+from bot.gate.secrets import Finder
 from bot.gate.verdict import MayWrite
 from bot.github.host import Host
 from bot.github.recorder import Recorder
@@ -41,7 +42,8 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then."""
+    """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then.
+    `finder` knows the repository's own rules for secrets."""
 
     bundle: Bundle
     host: Host
@@ -51,6 +53,7 @@ class Work:
     recorder: Recorder | None
     identity: Identity | None = None
     may_write: MayWrite | None = None
+    finder: Finder | None = None
 
     @property
     def outcome(self) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
@@ -44,16 +44,19 @@ def base_task(checkout: Checkout, request: Request) -> Task | None:
 def base_finder(checkout: Checkout, policy: Policy) -> Finder:
     """What looks like a credential: by our own patterns, and by the file of rules that the policy names. Raises
     `RuleFileError` for a mistake in it, and `UsageError` where it is not there."""
+    return finder_of(policy, lambda path: _base_file(checkout, path), "at the base commit")
+
+
+def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> Finder:
+    """The same, with the file's text from `read`; `where` says in words where that looks."""
     path = policy.detector.rules
     if not path:
         return Finder()
     from bot.gate.rule_file import read_rules
 
-    text = _base_file(checkout, path)
+    text = read(path)
     if text is None:
-        raise UsageError(
-            f"The policy's detector has its rules in {path}, which is not there at the base commit."
-        )
+        raise UsageError(f"The policy's detector has its rules in {path}, which is not there {where}.")
     return Finder(read_rules(text, path))
 
 

@@ -14,6 +14,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.progress import Noted
 from bot.contracts.request import Request, Verb
+from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.policy.budget import run_budget
 from bot.policy.schema import Policy
@@ -41,7 +42,7 @@ _OF_PULLS = ("pull_request", "pull_request_target")
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a request is carried out with. `policy` is the default branch's; `usd_left` is what its actor may spend
-    today, `None` for any amount."""
+    today, `None` for any amount; `finder` knows the repository's own rules for secrets."""
 
     asked: EventRun
     environment: Mapping[str, str]
@@ -51,6 +52,7 @@ class Work:
     policy: Policy
     now: str
     usd_left: float | None = None
+    finder: Finder | None = None
 
 
 def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
@@ -66,11 +68,11 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     progress = progress_comment(
         _shown_at(work, request), where, say, watch, dry_run=asked.dry_run,
         comment=int(begun) if begun.isdecimal() else 0, fields=spending(request.actor, work.now, most),
-        environment=environment,
+        environment=environment, finder=work.finder,
     )  # fmt: skip
     progress.begin()
     stop = CancelToken()
-    log = JobLog(watch, environment)
+    log = JobLog(watch, environment, work.finder)
     view = asked.view
 
     def turn_done(info: TurnInfo) -> None:

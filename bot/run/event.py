@@ -14,6 +14,7 @@ from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.contracts.request import Request, Tier, Verb
+from bot.gate.secrets import Finder
 from bot.github.app import Access
 from bot.github.client import GitHub
 from bot.github.host import Host
@@ -66,13 +67,14 @@ class EventRun:
 @dataclass(frozen=True, slots=True)
 class EventEnded:
     """What came of an event. `outcome` and `bundle` are `None` where there was nothing to do, nobody may, or the
-    answer was given at once (`answered`)."""
+    answer was given at once (`answered`). `finder` knows the repository's own rules for secrets, where it has some."""
 
     exit_code: ExitCode
     reason: str
     outcome: Outcome | None = None
     bundle: Path | None = None
     answered: bool = False
+    finder: Finder | None = None
 
 
 def run_event(
@@ -95,7 +97,7 @@ def run_event(
     else:
         # A schedule's payload need not say where the default branch is, which the policy is read from.
         wanted = replace(wanted, repository=github.repository(wanted.repository.name))
-    host: Host = Recorder(github, say) if asked.dry_run else github
+    host: Host = Recorder(github, say, github.leaving) if asked.dry_run else github
     known = {**environment, **where.made}
     return _Handling(asked, known, where, github, host, given, wanted, say, watch).handle(event)
 
@@ -119,6 +121,7 @@ class _Handling:
         self.reader = Overheard(github)
         self.place = _place(wanted, where)
         self._policy: Policy | None = None
+        self.finder: Finder | None = None
 
     @property
     def policy(self) -> Policy:
@@ -129,9 +132,29 @@ class _Handling:
             self._policy = load_policy(
                 self.github.file(repository.name, file, repository.default_branch), file
             )
+            self.finder = self._know(self._policy)
         return self._policy
 
+    def _know(self, policy: Policy) -> Finder | None:
+        """What the repository's own rules find, known to the gate from here on; `None` where it has none."""
+        if not policy.detector.rules:
+            return None
+        from bot.gate.github import know
+        from bot.run.base import finder_of
+
+        repository = self.wanted.repository
+        branch = repository.default_branch
+        finder = finder_of(
+            policy, lambda path: self.github.file(repository.name, path, branch), f"on {branch}"
+        )
+        know(self.github, finder)
+        return finder
+
     def handle(self, event: Event) -> EventEnded:
+        ended = self._handle(event)
+        return ended if self.finder is None else replace(ended, finder=self.finder)
+
+    def _handle(self, event: Event) -> EventEnded:
         try:
             decided = self.decide(event)
         except PolicyError as error:
@@ -253,6 +276,7 @@ class _Handling:
             self.policy,
             self.given.now,
             left,
+            self.finder,
         )
         return carry_out(work, request, self.say, self.watch)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
+from bot.gate.github import know
+from bot.gate.secrets import Finder
 from bot.github.app import Access
 from bot.github.client import GitHub
 from bot.intake.admission import Admission
@@ -24,16 +26,18 @@ from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
 from bot.run.again import event_behind
+from bot.run.base import finder_of
 from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 
 
 @dataclass(frozen=True, slots=True)
 class BundlePublished:
-    """What a bundle said, and what there is on GitHub now."""
+    """What a bundle said, and what there is on GitHub now. `finder` knows the repository's rules for secrets."""
 
     outcome: Outcome
     published: Published
+    finder: Finder
 
 
 def publish_bundle(
@@ -58,6 +62,13 @@ def publish_bundle(
         mask(secret)
     github = client_for(where, environment)
     _check_request(bundle.outcome.request, environment, where, github)
+    finder = Finder()
+
+    def know_rules() -> Finder:
+        nonlocal finder
+        finder = _know_rules(bundle.outcome.request, where, github)
+        return finder
+
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         published = publish(
             bundle,
@@ -69,8 +80,23 @@ def publish_bundle(
             repository=where.acts_for,
             links=Links(run=where.run_url, report=where.run_url),
             say=say,
+            prepare=know_rules,
         )
-    return BundlePublished(bundle.outcome, published)
+    return BundlePublished(bundle.outcome, published, finder)
+
+
+def _know_rules(request: Request, where: GitHubEnvironment, github: GitHub) -> Finder:
+    """What the base branch's own rules find; known to the gate from here on, whatever the bundle says."""
+
+    def read(path: str) -> str | None:
+        return github.file(request.repository, path, request.base_ref) if request.base_ref else None
+
+    text = read(where.policy_file)
+    policy = load_policy(text, where.policy_file) if text is not None else load_policy(None)
+    finder = finder_of(policy, read, f"on {request.base_ref}")
+    if policy.detector.rules:
+        know(github, finder)
+    return finder
 
 
 def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:

@@ -10,7 +10,9 @@ from datetime import datetime, timedelta
 from bot.agent.loop import TurnInfo
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
+from bot.gate.github import know
 from bot.gate.redact import Redactor
+from bot.gate.secrets import Finder
 from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
 from bot.github.host import Host
@@ -88,9 +90,11 @@ class JobLog:
     """What the log of a job says while a run goes on. Anybody may read the log of a public repository, and a model
     wrote what is in these lines."""
 
-    def __init__(self, watch: Say, environment: Mapping[str, str]) -> None:
+    def __init__(self, watch: Say, environment: Mapping[str, str], finder: Finder | None = None) -> None:
+        """`finder` knows the repository's own rules for secrets."""
         self._watch = while_heard(watch)
         self._redactor = Redactor(known_secrets(environment))
+        self._finder = finder or Finder()
 
     def turn(self, info: TurnInfo) -> None:
         for line in turn_lines(info):
@@ -101,23 +105,26 @@ class JobLog:
 
     def safe(self, line: str) -> str:
         """`line` with known secrets masked; with no more than its beginning where it seems to hold another one."""
-        withheld = withhold_if_secret(line)
+        withheld = withhold_if_secret(line, self._finder)
         return f"{line[:5]}({withheld})" if withheld else self._redactor.text(line)
 
 
 def progress_comment(
     place: Place | None, where: GitHubEnvironment, say: Say, watch: Say, *, dry_run: bool, comment: int = 0,
-    fields: Mapping[str, str], environment: Mapping[str, str],
+    fields: Mapping[str, str], environment: Mapping[str, str], finder: Finder | None = None,
 ) -> ProgressComment:  # fmt: skip
     """The comment at `place`, none without one; with `dry_run` its writes go to `say`. `comment` is the id of the one
-    that was begun before the program was installed, 0 for none. `fields` go into its mark."""
+    that was begun before the program was installed, 0 for none. `fields` go into its mark, and `finder` knows the
+    repository's own rules for secrets."""
     if place is None:
         return ProgressComment(None, "", watch)
 
     def host() -> Host:
         # A client of its own: it is used on the comment's thread, and a client is not for two.
         client = client_for(where, environment)
-        return Recorder(client, say) if dry_run else client
+        if finder is not None:
+            know(client, finder)
+        return Recorder(client, say, client.leaving) if dry_run else client
 
     return ProgressComment(Progress(host, place, comment=comment, fields=fields), where.run_url, watch)
 
