@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import agent_core, events, large_file, patching, redaction, report_page, review, sandboxed
+from benchmarks import checkers as before_and_after
 from benchmarks.memory import Peak
 from benchmarks.pairs import Pairs, measure_pairs
 from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, keep_request, ours
@@ -52,6 +53,7 @@ class Scale:
     session_window: int = agent_core.WINDOW
     context_turns: int = 1000
     context_window: int = agent_core.WINDOW
+    checked_package: str = "github"
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
     report_turns: Mapping[int, int] = field(
@@ -276,6 +278,14 @@ def report(bench: Bench) -> Iterator[Row]:
     return report_page.pages(bench.folder / "report", bench.scale.report_turns, bench.scale.runs)
 
 
+def checkers(bench: Bench) -> Iterator[Row]:
+    """The checkers before and after on a package of the lock. Real repositories: `python -m benchmarks.checkers`."""
+    bench.say("checkers")
+    folder = bench.folder / "checkers"
+    folder.mkdir()
+    yield from before_and_after.of_installed(bench.scale.checked_package, folder)
+
+
 FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "first-request": first_request,
     "turn": turn,
@@ -295,6 +305,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "refusals": refusals,
     "thread": thread,
     "report": report,
+    "checkers": checkers,
 }
 
 

@@ -38,6 +38,7 @@ TINY = Scale(
     session_window=40_000,
     context_turns=30,
     context_window=24_000,
+    checked_package="responses",
     trees={50_000: 40, 300_000: 60},
     report_turns={200: 6, 2000: 8},
 )
@@ -68,6 +69,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("sandbox", 5),
         ("session", 5),
         ("context", 3),
+        ("checkers", 2),
         ("refusals", 3),
         ("thread", 1),
         pytest.param("report", 4, marks=pytest.mark.chromium),
@@ -99,6 +101,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "refusals",
         "thread",
         "report",
+        "checkers",
     ]
 
 
