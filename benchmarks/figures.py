@@ -14,7 +14,17 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import agent_core, events, large_file, patching, redaction, report_page, review, sandboxed
+from benchmarks import (
+    agent_core,
+    events,
+    language_servers,
+    large_file,
+    patching,
+    redaction,
+    report_page,
+    review,
+    sandboxed,
+)
 from benchmarks import checkers as before_and_after
 from benchmarks.memory import Peak
 from benchmarks.pairs import Pairs, measure_pairs
@@ -54,6 +64,11 @@ class Scale:
     context_turns: int = 1000
     context_window: int = agent_core.WINDOW
     checked_package: str = "github"
+    server_edits: int = language_servers.EDITS
+    large_python: str = language_servers.LARGE_FILE
+    servers: tuple[str, ...] = ()
+    """Language servers by name; all that are installed where none is named."""
+
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
     report_turns: Mapping[int, int] = field(
@@ -286,6 +301,19 @@ def checkers(bench: Bench) -> Iterator[Row]:
     yield from before_and_after.of_installed(bench.scale.checked_package, folder)
 
 
+def servers(bench: Bench) -> Iterator[Row]:
+    """Language servers as the tool host asks them."""
+    scale = bench.scale
+    return language_servers.language_servers(
+        bench.folder / "language-servers",
+        scale.server_edits,
+        scale.runs,
+        scale.servers,
+        scale.large_python,
+        bench.say,
+    )
+
+
 FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "first-request": first_request,
     "turn": turn,
@@ -304,6 +332,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "context": context,
     "refusals": refusals,
     "thread": thread,
+    "language-servers": servers,
     "report": report,
     "checkers": checkers,
 }

@@ -39,6 +39,9 @@ TINY = Scale(
     context_turns=30,
     context_window=24_000,
     checked_package="responses",
+    server_edits=5,
+    large_python="responses/__init__.py",
+    servers=("ruff", "ty"),
     trees={50_000: 40, 300_000: 60},
     report_turns={200: 6, 2000: 8},
 )
@@ -72,6 +75,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("checkers", 2),
         ("refusals", 3),
         ("thread", 1),
+        ("language-servers", 4),
         pytest.param("report", 4, marks=pytest.mark.chromium),
     ],
 )
@@ -100,6 +104,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "context",
         "refusals",
         "thread",
+        "language-servers",
         "report",
         "checkers",
     ]

@@ -13,7 +13,7 @@ _LAST_OF_BMP = "\uffff"
 
 def lines_of(text: str) -> list[str]:
     """Lines without their ends, by the protocol's three line ends and no other (`splitlines` knows more)."""
-    return _LINE_END.split(text)
+    return _LINE_END.split(text) if "\r" in text else text.split("\n")
 
 
 def units(text: str, encoding: str) -> int:
