@@ -10,22 +10,28 @@ from pathlib import Path
 
 import pytest
 
+from bot.agent.journal_file import JournalFile, JournalLine
 from bot.contracts.journal import (
     SCHEMA_VERSION,
     CallStarted,
     Diagnosed,
     Evidence,
+    FilesChanged,
+    FileVersion,
     Note,
+    Permitted,
+    Record,
     RequestSent,
     Response,
     Result,
     RunEnded,
 )
-from bot.contracts.messages import Text, Usage
+from bot.contracts.messages import Text, ToolCall, Usage
 from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
 from bot.report.page import render_page
+from bot.report.telling import tell
 from tests.support.hostile_page import ATTACK, hostile_journal
-from tests.support.report_runs import HEADER, long, sample, write
+from tests.support.report_runs import HEADER, sample, write
 
 
 class Tags(HTMLParser):
@@ -200,26 +206,45 @@ def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path) -> None:
     assert "Coverage" not in text
 
 
-def test_ten_times_the_turns_take_no_hundred_times_the_work(tmp_path: Path) -> None:
-    """Counted, not timed: how often Python calls a function."""
+def busy(turns: int) -> JournalFile:
+    """So many turns with a permitted call each, and as many files changed by the last."""
+    records: list[Record] = []
+    for turn in range(1, turns + 1):
+        name = f"c{turn}"
+        call = ToolCall(name, "bash", "{}")
+        records += [
+            RequestSent(turn, 1),
+            Response(turn, (call,), "tool_use", ""),
+            CallStarted(turn, name, "bash"),
+        ]
+        records += [Permitted("bash", True, "", "", name), Result(turn, name, "bash", "x")]
+    files = tuple(FileVersion(f"f{file}", None, "a" * 64, content=b"x\n") for file in range(turns))
+    records.append(FilesChanged(turns, files, f"c{turns}"))
+    lines = tuple(JournalLine(number, 0.0, False, record) for number, record in enumerate(records, start=2))
+    return JournalFile(HEADER, lines, "", lines)
 
-    def calls(turns: int) -> int:
-        journal = long(tmp_path / f"{turns}.jsonl", turns)
+
+def test_ten_times_the_turns_take_no_hundred_times_the_work() -> None:
+    """Counted, not timed: how many lines of Python are run, each round of a loop being one."""
+
+    def work(turns: int) -> int:
+        journal = busy(turns)
         count = 0
 
-        def called(frame: object, event: str, argument: object) -> None:
+        def traced(frame: object, event: str, argument: object) -> object:
             nonlocal count
-            count += event in ("call", "c_call")
+            count += 1
+            return traced
 
-        sys.setprofile(called)
+        before = sys.gettrace()
+        sys.settrace(traced)  # type: ignore[arg-type]
         try:
-            render_page(journal)
+            tell(journal)
         finally:
-            sys.setprofile(None)
+            sys.settrace(before)
         return count
 
-    calls(10)
-    assert calls(150) < 15 * calls(15)
+    assert work(300) < 13 * work(30)
 
 
 def test_the_header_alone_is_a_page(tmp_path: Path) -> None:
