@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.collisions import collisions
+from bot.gate.credentials import new_credentials
 from bot.gate.dependencies import new_dependencies
 from bot.gate.errors import GateLimits, HostileTree, shown
 from bot.gate.fsck import refuse_unsound
@@ -206,6 +207,7 @@ def _changed_file(change: Change, diff: FileDiff) -> ChangedFile:
         sensitive(change.path),
         weakened(change.path, diff.removed, diff.added, deleted=change.new is None),
         new_dependencies(change.path, diff.removed, diff.added, change.data),
+        new_credentials(diff.removed, diff.added),
     )
     return ChangedFile(
         path=change.path,

@@ -283,6 +283,28 @@ def test_weakened_tests_are_marked(desk: Bench, content: str, note: str) -> None
     assert file.sensitive == note
 
 
+TOKEN = "gh" + "p_" + "a1B2" * 9
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("x\n", f"x\n\nkey = '{TOKEN}'\n", "adds what looks like a credential (GitHub token, line 3)"),
+        (f"a\nkey = '{TOKEN}'\n", f"key = '{TOKEN}'  # moved\na\n", ""),
+        (f"key = '{TOKEN}'\n", "key = ''\n", ""),
+    ],
+)
+def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(
+    tmp_path: Path, before: str, after: str, note: str
+) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"src/app.py": before})
+    desk = bench(tmp_path, repository)
+    desk.write("src/app.py", after)
+    (file,) = desk.judge().files
+    assert file.sensitive == note
+
+
 def test_a_deleted_test_is_marked(desk: Bench) -> None:
     (desk.tree / "tests/test_app.py").unlink()
     (file,) = desk.judge().files
