@@ -3,7 +3,7 @@ in `bot/workshop/host/lsp/registry.py`."""
 
 from __future__ import annotations
 
-LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint")
+LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint", "cargo")
 ON_EDIT = ("shellcheck", "bash", "python", "json", "toml", "yaml")
 """No servers: programs and parsers that are run over a changed file."""
 

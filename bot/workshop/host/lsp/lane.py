@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bot.contracts.problems import Answer, Problem
+from bot.workshop.host.lsp.cargo import Cargo
 from bot.workshop.host.lsp.registry import Known
 from bot.workshop.host.lsp.servers import Answered, Server
 
@@ -50,9 +51,11 @@ class Look:
 class Lane:
     """`begin` probes and starts the server, or says why there is none; `tell` is called whenever there is news."""
 
-    def __init__(self, known: Known, begin: Callable[[], Server | str], tell: Callable[[], None]) -> None:
+    def __init__(
+        self, known: Known, begin: Callable[[], Server | Cargo | str], tell: Callable[[], None]
+    ) -> None:
         self.known = known
-        self.server: Server | None = None
+        self.server: Server | Cargo | None = None
         self.missing = ""
         self.warming: set[str] = set()
         self._begin = begin
@@ -137,7 +140,7 @@ class Lane:
         self._wait_on(server, look)
         look.over = True
 
-    def _show(self, server: Server, look: Look) -> None:
+    def _show(self, server: Server | Cargo, look: Look) -> None:
         touched: dict[str, str] = {}
         for file in look.files:
             text, name = look.texts[file.name], file.name
@@ -154,7 +157,7 @@ class Lane:
             touched[name] = "deleted" if text is None else kind
         server.touched(touched)
 
-    def _wait_on(self, server: Server, look: Look) -> None:
+    def _wait_on(self, server: Server | Cargo, look: Look) -> None:
         """For what is late, until there is something else to do."""
         until = time.monotonic() + _PATIENCE
         while self._late(look) and not server.off and self._jobs.empty() and time.monotonic() < until:

@@ -12,6 +12,7 @@ from typing import Any
 from bot.contracts.plain_text import printable
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.context import Context
+from bot.workshop.host.lsp.cargo import Cargo
 from bot.workshop.host.lsp.programs import Program
 from bot.workshop.host.lsp.registry import Known, Start
 from bot.workshop.host.lsp.servers import Hub, Pauses, Server
@@ -42,7 +43,7 @@ class Settings:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def begin(known: Known, start: Start, context: Context, hub: Hub, settings: Settings) -> Server | str:
+def begin(known: Known, start: Start, context: Context, hub: Hub, settings: Settings) -> Server | Cargo | str:
     """The server, started; else why not. A name on PATH proves nothing: rustup's stand-ins exit with 1."""
     environment = environment_of(known, context)
     try:
@@ -61,6 +62,8 @@ def begin(known: Known, start: Start, context: Context, hub: Hub, settings: Sett
         return f"{' '.join(start.asks)} {_how(done.timed_out, done.exit_code)}{_last(done.errors)}"
     found = _NUMBER.search(done.output.decode("utf-8", "replace"))
     settings.versions[known.name] = found[0] if found else ""
+    if known.name == "cargo":
+        return Cargo(start.argv, environment, context)
     return hub.start(
         Program(
             known.name,

@@ -20,6 +20,7 @@ _C = {
     ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp", ".hxx": "cpp",
 }  # fmt: skip
 _GO = {".go": "go"}
+_RUST = {".rs": "rust"}
 
 _TSC_SPEAKS = 7
 """From this version on TypeScript's own compiler is a language server."""
@@ -161,6 +162,15 @@ def _oxlint(place: Place) -> Start | str:
     return Start((program, "--lsp"), (program, "--version")) if program else "it is not installed"
 
 
+def _cargo(place: Place) -> Start | str:
+    if not (place.root / "Cargo.toml").is_file():
+        return "there is no Cargo.toml in the root"
+    if not (place.root / "Cargo.lock").is_file():
+        return "there is no Cargo.lock, and cargo would write one"
+    program = place.anywhere("cargo")
+    return Start((program,), (program, "--version")) if program else "it is not installed"
+
+
 SERVERS: tuple[Known, ...] = (
     Known("ty", _PYTHON, _ty),
     Known("ruff", _PYTHON, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}),
@@ -181,6 +191,7 @@ SERVERS: tuple[Known, ...] = (
     Known("clangd", _C, _clangd),
     Known("biome", _SCRIPT, _biome),
     Known("oxlint", _SCRIPT, _oxlint),
+    Known("cargo", _RUST, _cargo, {"CARGO_TARGET_DIR": "{tmp}/cargo-target", "CARGO_NET_OFFLINE": "true"}),
 )
 
 

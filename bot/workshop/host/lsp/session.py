@@ -17,6 +17,7 @@ from bot.contracts.problems import Answer, Problem, ServerUse
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp import parsers
 from bot.workshop.host.lsp.baseline import Change, compare, together
+from bot.workshop.host.lsp.cargo import Cargo
 from bot.workshop.host.lsp.installed import Missing
 from bot.workshop.host.lsp.lane import Lane, Look, Watched
 from bot.workshop.host.lsp.probe import Settings, begin
@@ -33,7 +34,7 @@ MOST_IMPORTERS = 10
 _LOOK_EVERY = 2.0
 """Seconds between two looks at the memory of servers."""
 
-_IMPORTING = r"(?:from|import|export|const|let|var|\}|#[ \t]*include|.*\brequire\b)"
+_IMPORTING = r"(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include|.*\brequire\b)"
 """How a line begins that may name another file."""
 
 _RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
@@ -139,6 +140,8 @@ class Session:
         self._ended.set()
         for lane in self._lanes.values():
             lane.end()
+            if isinstance(lane.server, Cargo):
+                lane.server.stop()
         self.hub.stop()
 
     def _taken(self, name: str, old: str) -> Watched | None:

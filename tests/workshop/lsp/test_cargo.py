@@ -1,0 +1,113 @@
+"""`cargo check` in the place of a server: of the whole project as it is on disk, and never in its way."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.problems import Answer
+from bot.workshop.host.lsp.told import Report, text
+from tests.support.language_servers import LONG
+from tests.support.workshops import eventually
+from tests.workshop.lsp.test_session import Looked
+
+FAKE = """
+import json, os, pathlib, sys, time
+if "--version" in sys.argv:
+    sys.exit(print("cargo 1.2.3"))
+with open(os.environ["CARGO_TARGET_DIR"] + ".calls", "a") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+print("what a build script prints")
+for path in sorted(pathlib.Path(".").glob("*.rs")):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        for level in ("error", "warning", "note"):
+            if level in line:
+                span = {"file_name": str(path), "line_start": number, "column_start": 5, "is_primary": True}
+                message = {"level": level, "message": line + "\\nmore", "code": {"code": "E0"}}
+                message["spans"] = [span | {"text": [{"text": line}]}]
+                print(json.dumps({"reason": "compiler-message", "message": message}))
+        if "slow" in line:
+            time.sleep(0.5)
+        if "broken" in line:
+            sys.exit("error: no matching package named `serde` found")
+"""
+
+
+@pytest.fixture
+def looked(tmp_path: Path) -> Iterator[Looked]:
+    fake = tmp_path / "cargo.py"
+    fake.write_text(FAKE)
+    made = Looked(tmp_path, LONG, 1 << 40, {})
+    command = shlex.join([sys.executable, "-I", "-S", str(fake)])
+    made.session.settings.servers["cargo"] = {"command": command}  # type: ignore[index]  # a dict
+    yield made
+    made.session.end()
+
+
+def said(report: Report | None) -> list[str]:
+    assert report is not None
+    return text(report).splitlines()
+
+
+def test_what_a_change_breaks_is_new_in_the_files_that_use_it_too(looked: Looked) -> None:
+    looked.read("lib.rs", "mod a;\nold error\n")
+    looked.read("a.rs", "fn a() {}\n")
+    assert said(looked.change("a.rs", "an error here\na warning\na note\n")) == [
+        "Diagnostics (cargo; complete): 2 new, 1 earlier one hidden",
+        "a.rs:1:5 error cargo:E0 an error here",
+        "     1 | an error here",
+        "a.rs:2:5 warning cargo:E0 a warning",
+        "     2 | a warning",
+    ]
+    calls = (looked.folder / "tmp" / "cargo-target.calls").read_text().splitlines()
+    assert set(calls) == {"check --quiet --message-format=json --offline --locked"}
+
+
+def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: Looked) -> None:
+    """Breaks: bot/workshop/host/lsp/cargo.py "return Answered(Answer.COMPLETE, self._first.get(path, ()))"."""
+    (looked.root / "b.rs").write_text("error in b\n")
+    looked.base["b.rs"] = "error in b\n"
+    looked.read("a.rs", "fn a() {}\n")
+    assert said(looked.change("b.rs", "error in b\nanother error\n"))[1].startswith("b.rs:2:5 error")
+
+
+def test_where_a_change_came_first_nothing_is_said_to_be_new(looked: Looked) -> None:
+    """Breaks: bot/workshop/host/lsp/cargo.py "if any(_on_disk(root / path) != text for"."""
+    looked.base["a.rs"] = "fn a() {}\n"
+    lines = said(looked.change("a.rs", "error\n"))
+    assert lines == [
+        "Diagnostics: cargo is off for the rest of the run: a file was changed before it had looked at the project"
+    ]
+
+
+def test_what_is_slow_is_told_late(looked: Looked) -> None:
+    looked.session.settings = type(looked.session.settings)(0.1, looked.session.settings.servers)
+    looked.read("a.rs", "fn a() {}\n")
+    report = looked.change("a.rs", "slow\nerror\n")
+    assert report is not None
+    assert report.tools == (("cargo", Answer.TIMED_OUT),)
+    late: list[Report] = []
+    assert eventually(lambda: bool(late.extend(filter(None, [looked.session.came_late()])) or late))
+    assert [problem.line for problem in late[0].change.new] == [2]
+
+
+def test_a_project_that_cannot_be_checked_is_no_clean_one(looked: Looked) -> None:
+    looked.read("a.rs", "broken\n")
+    (line,) = said(looked.change("a.rs", "broken\nerror once more\n"))
+    why = "it could not check the project: error: no matching package named `serde` found"
+    assert line == f"Diagnostics: cargo is off for the rest of the run: {why}"
+
+
+def test_what_is_in_the_way_of_cargo_is_named(tmp_path: Path) -> None:
+    from tests.workshop.lsp.test_registry import known, place, project
+
+    assert known("cargo").find(place(tmp_path)) == "there is no Cargo.toml in the root"
+    project(tmp_path, {"Cargo.toml": ""}, ("path/cargo",))
+    assert known("cargo").find(place(tmp_path)) == "there is no Cargo.lock, and cargo would write one"
+    project(tmp_path, {"Cargo.lock": json.dumps({})})
+    assert known("cargo").find(place(tmp_path)) != ""
