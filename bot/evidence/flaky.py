@@ -52,8 +52,7 @@ def told(check: Check, before: Ran, after: Ran, second: Ran | None = None, note:
     passed = second is not None and second.run.state is CheckState.PASSED
     flaky = both_ways(before.reading, before.again)
     if second is not None:
-        known = suspects(before.reading, after.reading)
-        flaky |= both_ways(after.reading, second.reading, passed=passed) & known
+        flaky |= both_ways(after.reading, second.reading, passed=passed)
     run = after.run
     if passed or note:
         run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))

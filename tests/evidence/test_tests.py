@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.tested import TestChanges, TestCounts
 from bot.evidence.compare import is_failing, tell_model
 from bot.evidence.detect import Check
@@ -19,7 +19,7 @@ from bot.evidence.flaky import (
     told,
 )
 from bot.evidence.ran import Ran
-from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, times_of
+from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, suspects, times_of
 from bot.publish.evidence import failing as failing_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
@@ -171,6 +171,11 @@ def test_times_of_counts_each_state() -> None:
 S = CheckState
 
 
+def moved_in(result: CheckResult) -> dict[str, tuple[str, ...]]:
+    assert result.tests is not None
+    return moved(result.tests)
+
+
 def ran(state: CheckState, states: dict[str, str] | None = None, again: dict[str, str] | None = None) -> Ran:
     run = CheckRun(state, 0 if state is S.PASSED else 1, 2.0, "tail")
     return Ran(run, None if states is None else reading(states), None if again is None else reading(again))
@@ -189,6 +194,7 @@ RED = ran(S.FAILED, {"a": "f", "b": "p"})
         (GREEN, ran(S.FAILED, {"a": "f", "b": "p"}, {"a": "p"}), True),
         (GREEN, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "p"}), True),
         (GREEN, ran(S.FAILED, {"a": "f"}, {}), True),
+        (GREEN, ran(S.FAILED, {"a": "p", "b": "p"}, {}), True),
         (GREEN, GREEN, False),
         (RED, RED, False),
         (RED, ran(S.FAILED, {"a": "p", "b": "f"}), True),
@@ -231,6 +237,11 @@ def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
     assert result.tests is not None
     assert moved(result.tests) == {"broken": ("b",), "flaky": ("a",)}
     assert (result.flaky, is_failing(result, "")) == (False, True)
+
+
+def test_a_test_that_failed_before_too_is_flaky_where_it_passes_once() -> None:
+    after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
+    assert moved_in(told(CHECK, RED, after, second)) == {"broken": ("b",), "flaky": ("a",)}
 
 
 def test_a_check_without_names_can_be_flaky_too() -> None:
@@ -277,3 +288,4 @@ def test_only_what_failed_is_suspected() -> None:
     assert suspects_after(ran(S.PASSED), RED) == {"a"}
     assert suspects_after(ran(S.NOT_RUN), RED) == frozenset()
     assert suspects_after(GREEN, GREEN) == frozenset()
+    assert suspects(reading({"a": "f"}, "report"), reading({"a": "f"}, "output")) == {"a"}
