@@ -10,18 +10,20 @@ import queue
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.contracts import wire
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import descendants
 from bot.workshop.host.context import Answer, Context, ToolFailure
-from bot.workshop.host.diagnosing import Diagnosing
 from bot.workshop.host.history import History
 from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.records import Records
 from bot.workshop.host.registry import RUN
 from bot.workshop.host.scan import Scanner
+
+if TYPE_CHECKING:
+    from bot.workshop.host.diagnosing import Diagnosing
 
 _LAST_SECONDS = 3.0
 """How long a tool may go on after the supervisor went away."""
@@ -57,8 +59,7 @@ class Server:
         )
         self._records: dict[str, Records] = {}
         self._scanner = Scanner(self._context)
-        asked = hello.get("diagnostics")
-        self._diagnosing = Diagnosing(self._context, self._scanner, asked) if asked else None
+        self._diagnosing = self._looking_on(hello.get("diagnostics"))
 
     def run(self) -> None:
         reader = threading.Thread(target=self._read, name="frames", daemon=True)
@@ -139,6 +140,13 @@ class Server:
         finally:
             self._end()
         wire.send_encoded(self._outgoing, frame)
+
+    def _looking_on(self, asked: _Message | None) -> Diagnosing | None:
+        if not asked:
+            return None
+        from bot.workshop.host.diagnosing import Diagnosing
+
+        return Diagnosing(self._context, self._scanner, asked)
 
     def _standing(self) -> ToolOutcome:
         """The supervisor's own question, at the end: what of the problems found is still there."""

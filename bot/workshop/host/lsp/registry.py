@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -48,7 +47,7 @@ class Place:
         return self._of_environment(name)
 
     def anywhere(self, name: str) -> str:
-        return self.of_project(name) or shutil.which(name, path=self.environment.get("PATH", "")) or ""
+        return self.of_project(name) or self._on_path(name)
 
     def above(self, *names: str) -> Path | None:
         """The first of these files in the folder of the file or above it, within the tree."""
@@ -60,6 +59,10 @@ class Place:
         while folder != self.root:
             folder = folder.parent
             yield folder
+
+    def _on_path(self, name: str) -> str:
+        places = (Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder)
+        return next((str(path) for path in places if _runs(path)), "")
 
     def _of_environment(self, name: str) -> str:
         named = self.environment.get("VIRTUAL_ENV", "")
