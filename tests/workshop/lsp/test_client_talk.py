@@ -33,11 +33,14 @@ def registers(*methods: str, **options: object) -> dict[str, Any]:
     return request(1, "client/registerCapability", {"registrations": registrations})
 
 
-@pytest.mark.parametrize("identity", [0, 1, -5, "0", "ts1", ""])
-def test_a_request_is_answered_whatever_its_id(play: Play, identity: object) -> None:
-    server = play(asks(request(identity, "window/workDoneProgress/create", {"token": 1})))
-    server.wait(lambda: identity in server.answers())
-    assert server.answers()[identity]["result"] is None
+def test_a_request_is_answered_whatever_its_id(play: Play) -> None:
+    ids: list[Any] = [0, 1, -5, "0", "ts1", ""]
+    server = play(
+        asks(*(request(identity, "window/workDoneProgress/create", {"token": 1}) for identity in ids))
+    )
+    server.wait(lambda: len(server.answers()) == len(ids))
+    assert [answer["result"] for answer in server.answers().values()] == [None] * len(ids)
+    assert list(server.answers()) == ids
 
 
 def test_the_configuration_has_one_value_for_each_item(play: Play) -> None:
@@ -55,21 +58,18 @@ def test_the_configuration_has_one_value_for_each_item(play: Play) -> None:
     assert server.sent("workspace/didChangeConfiguration")[0]["params"] == {"settings": settings}
 
 
-@pytest.mark.parametrize(
-    ("method", "answer"),
-    [
-        ("client/registerCapability", None),
-        ("client/unregisterCapability", None),
-        ("window/showMessageRequest", None),
-        ("workspace/diagnostic/refresh", None),
-        ("workspace/inlayHint/refresh", None),
-        ("workspace/applyEdit", {"applied": False}),
-    ],
-)
-def test_what_servers_ask_is_answered(play: Play, method: str, answer: object) -> None:
-    server = play(asks(request(0, method, {})))
-    server.wait(server.answers)
-    assert server.answers()[0]["result"] == answer
+def test_what_servers_ask_is_answered(play: Play) -> None:
+    expected = {
+        "client/registerCapability": None,
+        "client/unregisterCapability": None,
+        "window/showMessageRequest": None,
+        "workspace/diagnostic/refresh": None,
+        "workspace/inlayHint/refresh": None,
+        "workspace/applyEdit": {"applied": False},
+    }
+    server = play(asks(*(request(method, method, {}) for method in expected)))
+    server.wait(lambda: len(server.answers()) == len(expected))
+    assert {method: answer["result"] for method, answer in server.answers().items()} == expected
 
 
 def test_a_request_that_nobody_knows_is_an_error(play: Play) -> None:
@@ -129,9 +129,7 @@ def test_that_it_may_say_so_later_is_announced(play: Play) -> None:
     assert announced["general"]["positionEncodings"] == ["utf-8", "utf-16"]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "end"), [("utf-8", 6), ("utf-16", 3), (None, 3), ("utf-32", 2), ("utf-7", 3), (1, 3)]
-)
+@pytest.mark.parametrize(("encoding", "end"), [("utf-8", 6), (None, 3)])
 def test_an_edit_replaces_the_whole_old_text_by_its_range(play: Play, encoding: object, end: int) -> None:
     server = play(script(PULL | {"positionEncoding": encoding}, {"textDocument/diagnostic": [NOTHING]}))
     server.open("one\r\ntwo\rthree\nü🙂")
@@ -254,7 +252,7 @@ def test_files_have_encoded_names_and_are_compared_without(play: Play) -> None:
 PUBLISH = "textDocument/publishDiagnostics"
 
 
-@pytest.mark.parametrize(("encoding", "character"), [("utf-8", 9), ("utf-16", 6), (None, 6), ("utf-32", 5)])
+@pytest.mark.parametrize(("encoding", "character"), [("utf-8", 9), ("utf-16", 6)])
 def test_columns_are_letters_whatever_the_server_counts(play: Play, encoding: object, character: int) -> None:
     place = {"start": {"line": 1, "character": character}, "end": {"line": 1, "character": character + 1}}
     found = item() | {"range": place}

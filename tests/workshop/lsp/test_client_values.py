@@ -135,6 +135,34 @@ def test_lines_end_as_the_protocol_says_and_nowhere_else() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "encoding"),
+    [
+        ("utf-8", "utf-8"),
+        ("utf-32", "utf-32"),
+        (None, "utf-16"),
+        ("utf-7", "utf-16"),
+        (1, "utf-16"),
+        ([], "utf-16"),
+    ],
+)
+def test_columns_are_counted_as_the_server_says_or_in_utf_16(said: object, encoding: str) -> None:
+    assert abilities({"capabilities": {"positionEncoding": said}}).encoding == encoding
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 1, [], {}, {"capabilities": [], "serverInfo": 1}]
+    + [
+        {"capabilities": {"textDocumentSync": sync, "diagnosticProvider": 3}}
+        for sync in ("x", True, {}, None, [])
+    ],
+)
+def test_odd_abilities_are_none(answer: object) -> None:
+    found = abilities(answer)
+    assert (found.sync, found.saves_text, found.pull, found.version) == (1, False, None, "")
+
+
+@pytest.mark.parametrize(
     ("said", "number"),
     [
         ("0.17.6", "0.17.6"),
