@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -108,17 +109,22 @@ def parse_journal(data: bytes, name: str, *, lenient: bool = False) -> JournalFi
     return JournalFile(header, own, cut, everything, tuple(unread))
 
 
+@functools.cache
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    """Once for a process: all of them take as long as the rest of reading a journal. Imports pydantic when it is
+    needed, so that writing a journal does not."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
+
+
 class _Reader:
-    """Checks line after line. Imports pydantic when it is made, so that writing a journal does not."""
+    """Checks line after line."""
 
     def __init__(self, name: str, lenient: bool) -> None:
-        from pydantic import TypeAdapter
-
         self._name = name
         self._lenient = lenient
         self._numbers = _TAMED if lenient else _AS_THEY_ARE
-        self._make: Callable[[type], TypeAdapter[Any]] = TypeAdapter
-        self._adapters: dict[type, TypeAdapter[Any]] = {}
 
     def line(self, number: int, row: bytes) -> JournalLine:
         where = f"{self._name}, line {number}"
@@ -145,10 +151,7 @@ class _Reader:
         return JournalLine(number, float(at), masked, record, agent)
 
     def _validate(self, kind: type[R], value: Any) -> R:
-        adapter = self._adapters.get(kind)
-        if adapter is None:
-            adapter = self._adapters[kind] = self._make(kind)
-        checked: R = adapter.validate_python(value)
+        checked: R = _adapter(kind).validate_python(value)  # type: ignore[arg-type]  # a type can be hashed
         return checked
 
     def _decode(self, plain: dict[str, Any]) -> dict[str, Any]:
