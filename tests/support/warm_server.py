@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import importlib.resources
 import json
 import os
 import pkgutil
@@ -106,7 +107,10 @@ def _import_all() -> None:
         connect(f"{vendor}/x", {f"{name}_API_KEY": "-", f"{name}_BASE_URL": "http://127.0.0.1:9"}).close()
     Detector(Redactor({})).prepare()
     body._macros()
-    page._template()
+    with importlib.resources.as_file(
+        importlib.resources.files("bot.run") / "recordings" / "demo.jsonl"
+    ) as journal:
+        page.render_page(journal)
     schema._adapter(Outcome)
 
 
