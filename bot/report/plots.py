@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bot.contracts.wording import duration
 from bot.report.context import Point
-from bot.report.words import tokens, usd
+from bot.report.words import seconds_on_axis, tokens, usd
 
 WIDTH, HEIGHT = 460, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 34
@@ -105,7 +105,7 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
         ),
         _stacked(
             "seconds", "Seconds a turn",
-            f"The model took {duration(seconds[0])}, tools took {duration(seconds[1])}.", points, duration,
+            f"The model took {duration(seconds[0])}, tools took {duration(seconds[1])}.", points, seconds_on_axis,
             (
                 ("b", "model", lambda point: point.model_seconds),
                 ("d", "tools", lambda point: point.tool_seconds),

@@ -89,7 +89,7 @@ class Call:
 @dataclass(slots=True)
 class Turn:
     """One request to the model, its answer, and the calls of the answer. `at` is when it was sent, `answered` when the
-    answer was whole (0 for never), `ended` when the last that belongs to it happened, all in seconds."""
+    answer was whole (0 for never), `ended` when its last call had its result, all in seconds."""
 
     number: int
     at: float

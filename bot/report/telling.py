@@ -163,9 +163,7 @@ class _Teller:
         if number not in self._turns:
             self._turns[number] = turn = Turn(number, at, key=f"{self._prefix}turn-{number}")
             self.story.timeline.append(turn)
-        turn = self._turns[number]
-        turn.ended = max(turn.ended, at)
-        return turn
+        return self._turns[number]
 
     def _shortened(self, record: Compacted, at: float) -> None:
         story = self.story
@@ -218,6 +216,8 @@ class _Teller:
     def _result(self, record: Result, at: float) -> None:
         call = self._open_call(record.turn, record.call_id, record.name, at)
         call.result = record
+        turn = self._turns[record.turn]
+        turn.ended = max(turn.ended, at)
         if self._current is call:
             self._current = None
         if record.is_error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bot.contracts.wording import duration
+
 LONGEST = 24_000
 """Characters of one text that a page shows at most."""
 
@@ -37,6 +39,10 @@ def tokens(many: float) -> str:
         if many >= size:
             return f"{many / size:.3g}{letter}"
     return f"{many:.3g}"
+
+
+def seconds_on_axis(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds < 100 else duration(seconds)
 
 
 def plain_word(value: str) -> str:

@@ -20,7 +20,7 @@ from bot.report.diffs import MOST_ROWS, diff_of
 from bot.report.inputs import Field, fields_of, people_see, subject_of
 from bot.report.pictures import Pictures
 from bot.report.story import CheckRow, Story
-from bot.report.words import LONGEST, longest_for, shortened, tokens, usd
+from bot.report.words import LONGEST, longest_for, seconds_on_axis, shortened, tokens, usd
 from tests.support.report_runs import png
 
 DIFF = '''--- a/x.py
@@ -158,6 +158,7 @@ def test_a_text_is_as_short_as_all_of_them_together_make_it() -> None:
 
 
 def test_figures_are_short() -> None:
+    assert [seconds_on_axis(one) for one in (0.25, 2.5, 300)] == ["0.25 s", "2.5 s", "5 min 0 s"]
     assert [tokens(number) for number in (0, 950, 12_345, 1_500_000)] == ["0", "950", "12.3k", "1.5M"]
     assert [usd(amount) for amount in (0, 0.0123, 1.5, 1_234.5)] == [
         "$0.0000",
