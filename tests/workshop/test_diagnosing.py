@@ -270,7 +270,8 @@ def test_commands_of_the_model_do_not_end_what_looks_on(played: Played) -> None:
     assert eventually(lambda: (played.folder / "ty.log").exists())
     for _ in range(3):
         call(workshop, "bash", command="sleep 60 & true")
-    assert found(call(workshop, "edit", path="app.py", old="f(1)", new="f(2)")) != []
+    said = found(call(workshop, "edit", path="app.py", old="f(1)", new="f(2)"))
+    assert said == ["Diagnostics: no new problems (ty)"]
     assert (played.folder / "ty.log").read_text().count('"life"') == 1
 
 
@@ -289,6 +290,9 @@ def test_in_a_second_host_new_is_what_is_new_since_the_first(played: Played) -> 
     again = played.bench.start(diagnostics={**asked, "again": True}, history=history)
     call(again, "view", path="app.py")
     assert "by the agent" in str(found(call(again, "edit", path="app.py", old="f(2)", new="f(3)")))
+    log = [json.loads(line) for line in (played.folder / "ty.log").read_text().splitlines()]
+    opened = next(line for line in log if line.get("method") == "textDocument/didOpen")
+    assert "f(1)" in opened["params"]["textDocument"]["text"]
 
 
 def test_no_process_is_left_after_the_host(played: Played) -> None:

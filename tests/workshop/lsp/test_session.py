@@ -155,12 +155,18 @@ def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_wi
 
 def test_a_text_before_that_was_not_answered_for_is_asked_about_again(begin: Begin) -> None:
     """Breaks: bot/workshop/host/lsp/lane.py "self.server.open(file.name, file.before or" (only where not open)."""
-    answers = [[["error", -32603]], [["items", [item("old")]]], [["items", [item("old")]]]]
-    looked = begin(ty=pulls(*answers))
+    old: list[Any] = [["items", [item("old")]]]
+    looked = begin(ty=pulls([["error", -32603]], [["error", -32603]], old, old, old))
     looked.read("a.py", "a\n")
-    report = looked.change("a.py", "b\n")
+    looked.change("a.py", "b\n")
+    report = looked.change("a.py", "c\n")
     assert report is not None
     assert (report.tools, report.change.new) == ((("ty", Answer.COMPLETE),), ())
+    log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]
+    changes = [
+        line["params"]["contentChanges"] for line in log if line.get("method", "").endswith("didChange")
+    ]
+    assert [change[0]["text"] for change in changes] == ["b\n", "a\n", "c\n"]
 
 
 def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin) -> None:
