@@ -105,7 +105,9 @@ def named(result: CheckResult) -> TestChanges:
     return result.tests
 
 
-def test_what_a_change_does_to_tests_of_pytest(begin: Begin) -> None:
+@pytest.fixture(scope="module")
+def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResult, CheckResult]:
+    """pytest as a plain command and in a script, over a change that breaks a test, mends one and an import."""
     base = (
         "import pytest\n@pytest.mark.parametrize('x', [1, 2])\ndef test_p(x): assert x < 3\n"
         "def test_bad(): assert 0\ndef test_worse(): assert 0\ndef test_gone(): pass\n"
@@ -113,32 +115,46 @@ def test_what_a_change_does_to_tests_of_pytest(begin: Begin) -> None:
     changed = (
         base.replace("x < 3", "x < 2").replace("bad(): assert 0", "bad(): pass").replace("_gone", "_new")
     )
-    trial = begin({"test_a.py": base}, PYTEST)
-    [result] = trial.results({"test_a.py": changed})
+    begun = trial(
+        tmp_path_factory.mktemp("pytest"),
+        {"test_a.py": base, "test_b.py": "def test_b(): assert 0\n"},
+        PYTEST,
+        f"cd . && {PYTEST}",
+    )
+    plain, script = begun.results({"test_a.py": changed, "test_b.py": "def broken(:\n"})
+    begun.rounds.settle()
+    return begun, plain, script
+
+
+def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]) -> None:
+    begun, result, _ = pytests
     tests = named(result)
     assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ("test_a::test_bad",))
-    assert (tests.appeared, tests.vanished) == (("test_a::test_new",), ("test_a::test_gone",))
-    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 1, "vanished": 1}
-    assert (tests.before, tests.after) == (TestCounts(3, 2, 0), TestCounts(3, 2, 0))
+    assert (tests.appeared, tests.vanished) == (
+        ("test_a::test_new", "test_b"),
+        ("test_a::test_gone", "test_b::test_b"),
+    )
+    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 2, "vanished": 2}
+    assert (tests.before, tests.after) == (TestCounts(3, 3, 0), TestCounts(3, 3, 0))
     assert tests.source == "pytest's report"
     assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
     assert result.command == PYTEST, "people read the command as it stands in the policy"
     assert "slash-agent-tests" not in result.after.tail
-    assert trial.opened == ["checks-before", "checks-after-1"], "what fails alone too is not run again"
-    assert [(one.phase, one.tests, one.again) for one in trial.records] == [
-        ("before", TestCounts(3, 2, 0), False),
-        ("after", TestCounts(3, 2, 0), False),
+    assert begun.opened == ["checks-before", "checks-after-1"], "what fails alone too is not run again"
+    assert [(one.phase, one.tests, one.again) for one in begun.records if one.name == PYTEST] == [
+        ("before", TestCounts(3, 3, 0), False),
+        ("after", TestCounts(3, 3, 0), False),
     ]
 
 
-def test_one_file_that_cannot_be_imported_mends_nothing(begin: Begin) -> None:
-    files = {"test_a.py": "def test_a(): pass\n", "test_b.py": "def test_b(): assert 0\n"}
-    [plain, script] = begin(files, PYTEST, f"cd . && {PYTEST}").results({"test_b.py": "def broken(:\n"})
-    assert (named(plain).mended, named(plain).vanished) == ((), ("test_b::test_b",))
-    assert named(plain).after == TestCounts(1, 1, 0), "the other file is run all the same"
-    assert (named(script).mended, named(script).broken) == ((), ())
-    assert named(script).vanished == ("test_a::test_a", "test_b::test_b")
-    assert "2 tests did not run with the change" in named(script).note
+def test_one_file_that_cannot_be_imported_mends_nothing(
+    pytests: tuple[Trial, CheckResult, CheckResult],
+) -> None:
+    tests = named(pytests[2])
+    assert (tests.mended, tests.broken, tests.appeared) == ((), (), ("test_b",))
+    assert dict(tests.counts)["vanished"] == 6, "pytest ran nothing else"
+    assert "6 tests did not run with the change" in tests.note
+    assert failing([pytests[2]], "") == ()
 
 
 NO_REPORTS = """#!/bin/sh
@@ -164,10 +180,19 @@ ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; 
 NODE = "const test = require('node:test');\ntest('good', () => {});\ntest('bad', () => { throw 1; });\n"
 
 
+REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
+DAEMON = (
+    f"echo '{REPORT.format(name='good')}' > daemon.xml; "
+    f"setsid bash -c 'sleep 60; echo \"{REPORT.format(name='bad')}\" > daemon.xml # {{mark}}' & true"
+)
+LCOV = "SF:src/a.py\\nDA:1,1\\nDA:2,1\\nDA:3,0\\nend_of_record\\n"
+
+
 @dataclass
 class Mixed:
     """Checks of every kind that were run on the same change, by name."""
 
+    folder: Path
     trial: Trial
     results: Mapping[str, CheckResult]
 
@@ -192,7 +217,9 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         "nameless": ONCE.format(place=folder / "was"),
         "leftover": ONCE.format(place="was"),
         "node": "node --test node",
+        "coverage": f"printf '{LCOV}' > lcov.info",
     }
+    daemon = Check("daemon", DAEMON.format(mark=f"late-{folder}"), 60, junit=("daemon.xml",))
     begun = trial(
         folder,
         {
@@ -200,8 +227,10 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
             "order/test_a.py": fine,
             "before/test_a.py": SUITE.format(a=fails_once("before"), b="self.fail()"),
             "node/a.test.js": NODE,
+            "src/a.py": "one\n",
         },
         *(Check(name, command, 60) for name, command in commands.items()),
+        daemon,
     )
     results = begun.results(
         {
@@ -212,10 +241,11 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
             ),
             "before/test_a.py": SUITE.format(a=fails_once("before"), b="pass"),
             "node/a.test.js": NODE.replace("throw 1;", ""),
+            "src/a.py": "one\ntwo\nthree\nfour\n",
         }
     )
     begun.rounds.settle()
-    return Mixed(begun, {result.name: result for result in results})
+    return Mixed(folder, begun, {result.name: result for result in results})
 
 
 def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
@@ -261,36 +291,25 @@ def test_what_node_prints_is_read(mixed: Mixed) -> None:
     assert (tests.mended, tests.after) == (("bad",), TestCounts(2, 0, 0))
 
 
+def test_a_daemon_writes_no_report_once_its_check_is_over(mixed: Mixed) -> None:
+    result = mixed.results["daemon"]
+    assert f"late-{mixed.folder}" in result.command
+    assert named(result).after == TestCounts(1, 0, 0)
+    assert running(f"late-{mixed.folder}") == []
+
+
+def test_coverage_is_of_the_changed_lines_after_the_change(mixed: Mixed) -> None:
+    found = mixed.trial.rounds.coverage(mixed.trial.tree)
+    assert found is not None
+    assert (found.source, found.files) == ("lcov.info", (CoveredFile("src/a.py", 2, 1, (3,)),))
+
+
 def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
     trial = begin({"a": "1\n"}, ONCE.format(place=tmp_path / "was"))
     trial.rounds.end_by(0)
     [result] = trial.results({"changed": "1\n"})
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert failing([result], "") == (result,)
-
-
-REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
-
-
-def test_a_daemon_writes_no_report_once_its_check_is_over(begin: Begin, tmp_path: Path) -> None:
-    mark = f"late-{tmp_path.name}"
-    bad, good = REPORT.format(name="bad"), REPORT.format(name="good")
-    command = f"echo '{good}' > junit.xml; setsid bash -c 'sleep 60; echo '\\''{bad}'\\'' > junit.xml # {mark}' & true"
-    trial = begin({"a": "1\n"}, Check("c", command, 60, junit=("junit.xml",)))
-    [result] = trial.results({"a": "2\n"})
-    assert named(result).after == TestCounts(1, 0, 0)
-    assert running(mark) == []
-
-
-LCOV = "SF:src/a.py\\nDA:1,1\\nDA:2,1\\nDA:3,0\\nend_of_record\\n"
-
-
-def test_coverage_is_of_the_changed_lines_after_the_change(begin: Begin) -> None:
-    trial = begin({"src/a.py": "one\n"}, f"printf '{LCOV}' > lcov.info")
-    trial.results({"src/a.py": "one\ntwo\nthree\nfour\n"})
-    found = trial.rounds.coverage(trial.tree)
-    assert found is not None
-    assert (found.source, found.files) == ("lcov.info", (CoveredFile("src/a.py", 2, 1, (3,)),))
 
 
 def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
@@ -314,9 +333,3 @@ def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None
     assert found is not None
     assert (found.files, found.note) == ((), "the policy names lcov.info, and no check wrote it")
     assert result.tests is None
-
-
-def test_where_nobody_measures_coverage_nothing_is_said(begin: Begin) -> None:
-    trial = begin({"a": "1\n"}, "true")
-    trial.results({"a": "2\n"})
-    assert trial.rounds.coverage(trial.tree) is None
