@@ -124,6 +124,8 @@ def test_one_that_says_nothing_about_clean_files_is_assumed_to_mean_it() -> None
     assert verdict(one, SENT + 4.9, progress, silent=True) == SENT + 5
     one.publish(["x"], None, SENT + 4.9)
     assert verdict(one, SENT + 6, progress, silent=True) == Settled()
+    one.change(3, SENT + 7)
+    assert verdict(one, SENT + 99, progress, silent=True) is None  # it says when something is put right
 
 
 class Answers:

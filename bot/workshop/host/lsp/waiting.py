@@ -94,7 +94,7 @@ def settled(
             max(told.published, progress.last_end) + _quiet(told, pauses), told.stirred + pauses.unversioned
         )
         return Settled() if now >= until else until
-    if silent_when_clean:
+    if silent_when_clean and not told.items:  # where something was wrong it says that it no longer is
         until = max(told.sent, progress.last_end) + pauses.silent
         return Settled(assumed=True) if now >= until else until
     return None
