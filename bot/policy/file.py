@@ -13,7 +13,7 @@ from typing import Literal
 import yaml
 
 from bot.contracts.request import Tier
-from bot.policy import agent, attachments, diagnostics, diff, github, models, nodes, steps, tiers
+from bot.policy import agent, attachments, diagnostics, diff, github, models, nodes, sandbox, steps, tiers
 from bot.policy.defaults import default_policy
 from bot.policy.errors import Problem
 from bot.policy.kinds import Kind, choice, literal, truth, whole
@@ -76,6 +76,7 @@ ROOT = Table(
         Key("maintenance", github.MAINTENANCE_KIND, "Limits of scheduled tasks."),
         Key("writes", github.WRITES_KIND, "Comments, labels and the like that a run may make; see maintenance.md."),
         Key("diff", diff.DIFF_KIND, "What a change may hold that a review does not show."),
+        Key("sandbox", sandbox.SANDBOX_KIND, "How much of the machine a command may take."),
         Key("detector", agent.DETECTOR_KIND, "The secret detector."),
         Key("identity", agent.IDENTITY_KIND, "Who the commits are by."),
     )

@@ -44,6 +44,7 @@ _READERS = {
     "maintenance": "maintenance",
     "writes": "run, publishing",
     "diff": "run, publishing",
+    "sandbox": "run",
     "detector": "run, publishing",
     "identity": "run, publishing",
 }

@@ -169,6 +169,23 @@ class DetectorPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """For each command with all that it starts; sizes in MiB. The usual ones of `bot/workshop/host/limits.py`."""
+
+    memory: int = 8192
+    processes: int = 1000
+    file: int = 4096
+    disk: int = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """How much of the machine a command may take."""
+
+    limits: SandboxLimits = SandboxLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who the commits are by. The default address cannot belong to anybody's account."""
 
@@ -245,6 +262,7 @@ class Policy:
     agent: AgentPolicy = AgentPolicy()
     models: Mapping[str, ModelOverride] = field(default_factory=dict)
     options: OptionsPolicy = OptionsPolicy()
+    sandbox: SandboxPolicy = SandboxPolicy()
     detector: DetectorPolicy = DetectorPolicy()
     diff: DiffPolicy = DiffPolicy()
     attachments: AttachmentsPolicy = AttachmentsPolicy()

@@ -115,6 +115,7 @@ class Run:
             self.skills.folder,
             journal,
             self.network,
+            policy.sandbox.limits,
         )
         self.trees = Trees(
             checkout,

@@ -23,6 +23,7 @@ from bot.run.lent import LentModels
 from bot.run.looking_on import asked_of
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
+from bot.run.workshops import in_bytes
 from bot.sandbox.choose import Setting
 from bot.sandbox.confinement import Confinement
 from bot.skills.find import here
@@ -73,6 +74,7 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> Answered:
             ask=gatekeeper.answer,
             assume_read=asked.assume_read,
             diagnostics=asked_of(policy.diagnostics),
+            limits=in_bytes(policy.sandbox.limits),
         )
         with workshop:
             handlers: dict[str, Handler] = {spec.name: _through(workshop, spec.name) for spec in TOOL_SPECS}

@@ -10,20 +10,25 @@ from bot.agent.journal import Journal, file_version
 from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout
 from bot.contracts import journal as lines
+from bot.policy.schema import SandboxLimits
 from bot.run.agent_workshop import CallPlace
 from bot.run.folder import RunFolder
 from bot.run.network import Network
 from bot.sandbox.confinement import Confinement
 from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
 
+_MIB = 1 << 20
+
 
 class Workshops:
     """`root` is where the tree is seen inside; `skills` is the folder of those, where there are any; `ask` answers the
-    agent's tool host. `network` is what of the network each of them reaches."""
+    agent's tool host. `network` is what of the network each of them reaches, `limits` what a command may
+    take of the machine."""
 
     def __init__(
         self, checkout: Checkout, confinement: Confinement, folder: RunFolder, root: str,
         environment: Mapping[str, str], skills: Path | None, journal: Journal, network: Network,
+        limits: SandboxLimits,
     ) -> None:  # fmt: skip
         self._checkout = checkout
         self._confinement = confinement
@@ -33,6 +38,7 @@ class Workshops:
         self._skills = skills
         self._journal = journal
         self._network = network
+        self._limits = in_bytes(limits)
         self._started: list[Workshop] = []
 
     def of_agent(
@@ -60,6 +66,7 @@ class Workshops:
                 kept=(self._folder.archive, *spilled),
                 way_out=self._network.of_agent(),
                 diagnostics=diagnostics,
+                limits=self._limits,
             )
         )
 
@@ -78,6 +85,7 @@ class Workshops:
                 ask=_no_questions,
                 bring=tuple(read_only),
                 way_out=None if runs_nothing else self._network.of(name),
+                limits=self._limits,
             )
         )
 
@@ -98,6 +106,16 @@ class Workshops:
         versions = tuple(file_version(change, before.get(change.path)) for change in scan.files)
         record = lines.FilesChanged(place.turn, versions, place.call_id, scan.note)
         self._journal.of(place.agent).write(record)
+
+
+def in_bytes(limits: SandboxLimits) -> Mapping[str, int]:
+    """The policy's limits as a tool host is told them."""
+    return {
+        "memory": limits.memory * _MIB,
+        "processes": limits.processes,
+        "file": limits.file * _MIB,
+        "disk": limits.disk * _MIB,
+    }
 
 
 def _no_questions(question: Question) -> Answer:

@@ -106,3 +106,13 @@ def test_the_log_of_a_job_ends_with_where_the_bundle_is(stage: Stage) -> None:
     with ModelServer(mending()) as server:
         ran = stage.run(model=server)
     assert ran.out.splitlines()[-1] == f"bundle   {stage.bundle}"
+
+
+def test_a_limit_of_the_policy_is_the_commands_and_is_told(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nchecks: ['truncate -s 9M check']\nsandbox: {limits: {file: 8}}\n"
+    )
+    commit_all(repo)
+    with ModelServer([shell("truncate -s 9M big"), shell("echo hi > new.txt"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert "Commands met limits of the sandbox: the size of one file (3 ×)." in ran.out, ran.said

@@ -1,0 +1,20 @@
+"""The policy file's key `sandbox`: how much a command may take of the machine."""
+
+from __future__ import annotations
+
+from bot.policy.kinds import Kind, whole
+from bot.policy.schema import SandboxLimits, SandboxPolicy
+from bot.policy.table import Key, Table
+
+_MOST_MIB = 64 * 1024
+_MOST_PROCESSES = 10_000
+LIMITS = Table(
+    (
+        Key("memory", whole(64, _MOST_MIB), "MiB that its processes hold together."),
+        Key("processes", whole(10, _MOST_PROCESSES), "Processes at once."),
+        Key("file", whole(1, _MOST_MIB), "MiB of one file."),
+        Key("disk", whole(1, _MOST_MIB), "MiB that all commands together add to the work tree and tmp."),
+    )
+)
+SANDBOX = Table((Key("limits", LIMITS.over(SandboxLimits()), "For each command with all that it starts."),))
+SANDBOX_KIND: Kind[SandboxPolicy] = SANDBOX.over(SandboxPolicy())
