@@ -162,3 +162,17 @@ def test_a_program_is_told_why_there_is_no_result(tmp_path: Path) -> None:
     assert (last["event"], last["exit_code"], last["result"]) == ("ended", ran.returncode, None)
     assert last["error"]
     assert last["error"] in ran.stderr
+
+
+def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path) -> None:
+    event = tmp_path / "event.json"
+    event.write_text("{}")
+    ran = warm.run(
+        command("run", "--event-name", "watch", "--event", event, "--json-events"),
+        {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8", "GITHUB_REPOSITORY": "o/r"},
+    )
+    first, last = map(json.loads, ran.stdout.splitlines())
+    assert (first["event"], first["verb"]) == ("began", "run")
+    assert last["event"] == "ended"
+    assert last["result"]["outcome"] is None
+    assert last["result"]["reason"] in ran.stderr
