@@ -160,7 +160,7 @@ def _check_change(check: CheckResult) -> str:
                 parts.append(f"**{told}**" if field == "broken" else told)
     elif check.before.state in _FAILED and check.after.state is CheckState.PASSED:
         parts.append("mended")
-    elif check.before.state is CheckState.PASSED and check.after.state in _FAILED:
+    elif check.before.state is CheckState.PASSED and check.after.state in _FAILED and not check.flaky:
         parts.append("**broken**")
     if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
         parts.append("flaky")

@@ -151,6 +151,16 @@ def test_what_broke_is_the_first_thing_to_look_at_and_the_checks_mark_is_red() -
     assert "| **12 broken**, 1 did not run, 1 flaky, 2 mended, 1 appeared |" in body
 
 
+def test_a_check_that_is_only_flaky_is_called_so_and_neither_failing_nor_broken() -> None:
+    body = render_body(
+        make_outcome(checks=(CheckResult("t", "make test", PASSED, FAILED, flaky=True),)), (), ()
+    )
+    (row,) = [line for line in body.splitlines() if line.startswith("| ⚪ `make test`")]
+    assert row.endswith("| flaky |")
+    assert "WARNING" not in body
+    assert "- `make test` failed and, run again on the same files, passed: it is flaky." in body
+
+
 def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
     done, late = ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="stopped after 60 s")
     one = Compared("ty", "0.0.4", "ty check", done, late, new=(problem(),), fixed=(problem(2),))
