@@ -9,8 +9,9 @@ STAMP  := $(VENV)/.installed
 demo: $(STAMP)
 	$(BIN)/slash-agent demo
 
+# Two workers a core: a test of a whole run waits as much as it computes. WORKERS=1 for one.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal tests
+	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal tests
 
 # Each defence switched off in turn: its attack's test must fail. Takes a while.
 attacks-mutate: $(STAMP)
