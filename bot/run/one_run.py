@@ -142,7 +142,9 @@ class Run:
         )
         self.reviewing = self._reviewing()
         reviewing = (self.reviewing.tool,) if self.reviewing else ()
-        self.looking_on = LookingOn(None if profile.read_only else policy.diagnostics, journal)
+        # A server may be the repository's own program: of a fork's head none is started.
+        looks_on = not profile.read_only and not profile.unrun
+        self.looking_on = LookingOn(policy.diagnostics if looks_on else None, journal)
         self.workshop = AgentWorkshop(self._start, self.workshops.changed, redactor.text, self.looking_on)
         self.archive = Archive(job.folder.archive, redactor.text)
         self.subagents = RunSubagents(
