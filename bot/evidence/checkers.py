@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 ReadBase = Callable[[str], str | None]
@@ -15,8 +16,11 @@ ReadBase = Callable[[str], str | None]
 _OURS = ("ours", "project", "path")
 _THEIRS = ("project", "path")
 _PROJECT = ("project",)
-SHARED_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "package.json"})
+_SHARED_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "package.json"})
 """Files that set up other things as well."""
+
+_ANYWHERE = "**/"
+_IGNORED = ("**/.gitignore", "**/.ignore")
 
 _MOST_FILES = 2_000
 _MOST_BYTES = 500_000
@@ -39,9 +43,10 @@ for path in sys.argv[1:]:
 class Checker:
     """`program` is looked for in the order of `where` by `bot/workshop/host/checkers/locate.py`; `form` names how its
     output is read, `exits` the exit codes of a run that came to its end; `unit` is what its columns count where that
-    is not code points. With `suffixes` it is given the files that end so. `settings` are the files that configure it.
-    It runs only where none of `instead_of` could. A problem whose code matches `stops_at` is the last that it looks
-    for; `shown` is what people read for its words."""
+    is not code points. With `suffixes` it is given the files that end so. `settings` are the files that configure it,
+    or say what it leaves out; those that begin with `**/` do in every folder. It runs only where none of `instead_of`
+    could. A problem whose code matches `stops_at` is the last that it looks for; `shown` is what people read for its
+    words."""
 
     name: str
     program: str
@@ -80,11 +85,11 @@ class Checker:
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ruff", "ruff", ("check", "--no-cache", "--output-format", "json"), "ruff", _OURS,
-        settings=("ruff.toml", ".ruff.toml", "pyproject.toml"),
+        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *_IGNORED),
     ),
     Checker(
         "ty", "ty", ("check", "--output-format", "gitlab", "--exit-zero"), "gitlab", _OURS,
-        settings=("ty.toml", "pyproject.toml"),
+        settings=("ty.toml", "pyproject.toml", *_IGNORED),
     ),
     Checker(
         "basedpyright", "basedpyright", ("--outputjson",), "pyright", unit="utf-16",
@@ -106,32 +111,52 @@ CHECKERS: tuple[Checker, ...] = (
     ),
     Checker(
         "tsc", "tsc", ("--noEmit", "--pretty", "false", "-p", "."), "tsc", _PROJECT, exits=(0, 1, 2), unit="utf-16",
-        settings=("tsconfig.json", "package.json"), stops_at=r"TS1\d{3}",
+        settings=("**/tsconfig*.json", "package.json"), stops_at=r"TS1\d{3}",
     ),
     Checker(
-        "biome", "biome", ("lint", "--reporter=rdjson"), "rdjson", _PROJECT, settings=("biome.json", "biome.jsonc"),
+        "biome", "biome", ("lint", "--reporter=rdjson"), "rdjson", _PROJECT,
+        settings=("**/biome.json", "**/biome.jsonc", *_IGNORED),
     ),
-    Checker("oxlint", "oxlint", ("-f", "json"), "oxlint", _PROJECT, settings=(".oxlintrc.json",)),
+    Checker("oxlint", "oxlint", ("-f", "json"), "oxlint", _PROJECT,
+            settings=("**/.oxlintrc.json", ".eslintignore", *_IGNORED)),
     Checker(
         "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--all-targets"), "cargo", ("path",),
-        exits=(0, 101), settings=("Cargo.toml", "Cargo.lock"),
+        exits=(0, 101), settings=(
+            "**/Cargo.toml", "Cargo.lock", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml",
+        ),
     ),
     Checker(
         "gopls", "gopls", ("check",), "placed", ("path",), ("version",), unit="utf-8", suffixes=(".go",),
-        settings=("go.mod", "go.sum"),
+        settings=("**/go.mod", "go.sum", "go.work"),
     ),
     Checker(
         "go-vet", "go", ("vet", "./..."), "placed", ("path",), ("version",), exits=(0, 1, 2), unit="utf-8",
-        settings=("go.mod", "go.sum"), instead_of=("gopls",), together=True,
+        settings=("**/go.mod", "go.sum", "go.work"), instead_of=("gopls",), together=True,
     ),
     Checker("shellcheck", "shellcheck", ("-f", "json1"), "shellcheck", suffixes=(".sh", ".bash"),
-            settings=(".shellcheckrc",)),
+            settings=("**/.shellcheckrc", "**/shellcheckrc")),
     Checker(
         "bash", "bash", ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"), "bash", ("path",),
         suffixes=(".sh", ".bash"), together=True, shown=("bash", "-n"),
     ),
 )  # fmt: skip
 """In the order in which they are run and told of."""
+
+
+def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
+    """Whether a change of `path` changes what `checker` looks for; `texts` are what the file holds on either side. One
+    that many share counts where it speaks of the checker."""
+    if not any(_is_named(path, setting) for setting in checker.settings):
+        return False
+    words = (checker.name, "typescript") if checker.name == "tsc" else (checker.name,)
+    shared = PurePosixPath(path).name in _SHARED_SETTINGS
+    return not shared or any(word in text for text in texts for word in words)
+
+
+def _is_named(path: str, setting: str) -> bool:
+    if setting.startswith(_ANYWHERE):
+        return fnmatchcase(f"/{path}", f"*/{setting.removeprefix(_ANYWHERE)}")
+    return path == setting
 
 
 def choose(

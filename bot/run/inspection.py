@@ -7,15 +7,16 @@ with nothing of the checks'. `bot/run/rounds.py` says when.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
+from bot.contracts.plain_text import named
 from bot.contracts.problems import Answer, Compared
 from bot.contracts.wording import count_of
-from bot.evidence.checkers import SHARED_SETTINGS, Checker, choose
+from bot.evidence.checkers import Checker, choose, sets_up
 from bot.evidence.problems import compared, missing_modules
 from bot.run.inspected import Inspected, failed, inspected
 from bot.workshop.client.workshop import Workshop, WorkshopError
@@ -149,12 +150,13 @@ class Inspection:
         return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
 
     def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
-        """The file by which the change sets up `checker`; one that many share counts where it speaks of it."""
-        for path in sorted(set(checker.settings).intersection(changed)):
-            texts = (self._read(path) or "", self._read(path, tree_sha) or "")
-            if path not in SHARED_SETTINGS or any(checker.name in text for text in texts):
-                return path
-        return ""
+        """A file by which the change sets up `checker`, or has it leave something out."""
+
+        def texts(path: str) -> Iterator[str]:
+            yield self._read(path) or ""
+            yield self._read(path, tree_sha) or ""
+
+        return next((named(path) for path in sorted(changed) if sets_up(checker, path, texts(path))), "")
 
     def _read(self, path: str, tree: str = "") -> str | None:
         try:
@@ -186,7 +188,8 @@ class Inspection:
 def _spoilt(checker: Checker, changed: Collection[str]) -> str:
     """Why a checker from the tree says nothing of this change: the change may have put it there."""
     theirs = "project" in checker.where
-    touched = next((path for path in changed if path.startswith(_PLACES)), "")
+    # The folder itself may be a link that the change makes.
+    touched = next((path for path in changed if f"{path}/".startswith(_PLACES)), "")
     return f"the change writes {touched}, where it may be from" if theirs and touched else ""
 
 

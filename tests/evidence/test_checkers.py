@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.checkers import NAMES
-from bot.evidence.checkers import CHECKERS, choose
+from bot.evidence.checkers import CHECKERS, choose, sets_up
 
 
 def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:
@@ -68,3 +68,30 @@ def test_a_policy_may_name_each_of_them() -> None:
 def test_what_stands_in_for_another_comes_after_it() -> None:
     for checker in CHECKERS:
         assert all(NAMES.index(name) < NAMES.index(checker.name) for name in checker.instead_of)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text", "counts"),
+    [
+        ("ruff", "ruff.toml", "", True),
+        ("ruff", "src/app/.ruff.toml", "exclude = ['*']", True),  # in force from that folder on
+        ("ruff", "src/pyproject.toml", "[tool.ruff]", True),
+        ("ruff", "src/pyproject.toml", "[tool.other]", False),
+        ("ruff", ".gitignore", "src/", True),  # what git ignores it does not look at
+        ("ty", "src/.ignore", "*", True),
+        ("ty", "src/ty.toml", "", False),
+        ("mypy", "docs/mypy.ini", "", False),
+        ("tsc", "tsconfig.base.json", "{}", True),
+        ("tsc", "packages/a/tsconfig.build.json", "{}", True),
+        ("tsc", "package.json", '{"devDependencies": {"typescript": "file:./mine"}}', True),
+        ("tsc", "package.json", '{"dependencies": {}}', False),
+        ("cargo", ".cargo/config.toml", "[build]", True),
+        ("cargo", "a/build.rs", "", True),
+        ("cargo", "src/main.rs", "", False),
+        ("shellcheck", "bin/.shellcheckrc", "disable=all", True),
+        ("bash", ".gitignore", "", False),
+    ],
+)
+def test_what_sets_one_up_counts_wherever_it_is_read(name: str, path: str, text: str, counts: bool) -> None:
+    (checker,) = [checker for checker in CHECKERS if checker.name == name]
+    assert sets_up(checker, path, ("", text)) is counts
