@@ -69,6 +69,11 @@ class Compared:
     def complete(self) -> bool:
         return self.before.answer is Answer.COMPLETE and self.after.answer is Answer.COMPLETE
 
+    @property
+    def named(self) -> str:
+        """The tool and its version, before which most print their name."""
+        return self.version if self.version.startswith(self.tool) else f"{self.tool} {self.version}".rstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class ServerUse:

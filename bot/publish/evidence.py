@@ -53,20 +53,21 @@ class Row:
 
 
 def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """The checks that fail with the change, whatever they did before, or that passed before and cannot run now.
+    """The checks that fail with the change, whatever they did before, or that cannot run now and passed before or broke
+    a test.
 
     The latter since the change writes what is read there: a line about a missing network excuses nothing. A flaky one
     failed and passed with the change, which is no excuse for a test that failed twice.
     """
-    return tuple(
-        check
-        for check in checks
-        if (check.after.state in _FAILED or _was_disabled(check)) and not _is_only_flaky(check)
-    )
+    return tuple(check for check in checks if _fails(check))
 
 
-def _is_only_flaky(check: CheckResult) -> bool:
-    return check.flaky and not (check.tests and number_of(check.tests, "broken"))
+def _fails(check: CheckResult) -> bool:
+    if check.after.state in (CheckState.PASSED, CheckState.NOT_RUN):
+        return False
+    if check.tests and number_of(check.tests, "broken"):
+        return True
+    return (check.after.state in _FAILED or _was_disabled(check)) and not check.flaky
 
 
 def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
@@ -196,9 +197,7 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
 
 
 def _checker_row(one: Compared) -> Row:
-    # Most print their name before it.
-    named = one.version if one.version.startswith(one.tool) else f"{one.tool} {one.version}".strip()
-    name = cell(shown_code(named, 60))
+    name = cell(shown_code(one.named, 60))
     before, after = _tool_run(one.before), _tool_run(one.after)
     if not one.complete:
         return Row(f"{_NOTHING} {name}", before, after, "not compared")

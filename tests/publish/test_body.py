@@ -30,6 +30,7 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
 from bot.contracts.request import Verb
 from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
+from bot.evidence.compare import is_failing
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
 from tests.support.outcomes import (
     EVIDENCE,
@@ -159,6 +160,17 @@ def test_a_check_that_is_only_flaky_is_called_so_and_neither_failing_nor_broken(
     assert row.endswith("| flaky |")
     assert "WARNING" not in body
     assert "- `make test` failed and, run again on the same files, passed: it is flaky." in body
+
+
+@pytest.mark.parametrize("state", [CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.FAILED])
+def test_a_test_that_broke_marks_its_check_whatever_else_became_of_it(state: CheckState) -> None:
+    """The run ends with `checks_failing` then, and the table must say the same."""
+    tests = TestChanges(broken=("a",), flaky=("b",), counts=(("broken", 1), ("flaky", 1)))
+    check = CheckResult("t", "make test", FAILED, CheckRun(state, 1, 1.0), flaky=True, tests=tests)
+    assert is_failing(check, "")
+    body = render_body(make_outcome(checks=(check,)), (), ())
+    assert "| ❌ `make test` |" in body
+    assert "**1 check fails:** `make test`" in body
 
 
 def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
