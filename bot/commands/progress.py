@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
+from bot.contracts.problems import Compared, Problem
 from bot.contracts.wording import count_of
 
 Say = Callable[[str], None]
 
+_MOST_PROBLEMS = 3
+
 
 def say_outcome(outcome: Outcome, say: Say) -> None:
-    """Status, why, sandbox, cost, checks, files, and what was held back or denied."""
+    """Status, why, sandbox, cost, checks, problems, files, and what was held back or denied."""
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     say(f"status   {outcome.status} ({outcome.stop_reason}): {outcome.reason}")
     say(f"sandbox  {outcome.sandbox}")
@@ -22,9 +25,15 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
         say(f"warning  {note}")
     say(f"model    {outcome.model}: {turns}, {tokens}, USD {outcome.cost:.4f}")
     for check in outcome.checks:
-        say(f"check    {check.command}: before {_state(check.before)}, after {_state(check.after)}")
+        told = f"before {_state(check.before)}, after {_state(check.after)}{_tests(check)}"
+        say(f"check    {check.command}: {told}")
         if why := _why(check):
             say(f"         {why}")
+    _say_problems(outcome, say)
+    if outcome.coverage and outcome.coverage.measured:
+        say(
+            f"coverage {outcome.coverage.covered} of {count_of(outcome.coverage.measured, 'changed line')} run"
+        )
     for file in outcome.files:
         say(f"file     {file.path}  +{file.additions} -{file.removals}")
     for held in outcome.withheld:
@@ -38,6 +47,40 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
 def _state(run: CheckRun) -> str:
     word = run.state.value.replace("_", " ")
     return f"{word} (exit {run.exit_code})" if run.state is CheckState.FAILED else word
+
+
+def _tests(check: CheckResult) -> str:
+    """What became of the tests in it, and whether it is flaky: then its last state is no evidence."""
+    from bot.publish.evidence import TESTS, number_of  # needed at the end only
+
+    kinds = [(words, number_of(check.tests, kind)) for kind, words in TESTS] if check.tests else []
+    told = ", ".join(f"{count_of(number, 'test')} {words}" for words, number in kinds if number)
+    flaky = "flaky: it passed when it was run again" if check.flaky else ""
+    return "".join(f"; {words}" for words in (flaky, told) if words)
+
+
+def _say_problems(outcome: Outcome, say: Say) -> None:
+    from bot.publish.evidence import count_new, new_problems
+
+    for one in outcome.diagnostics:
+        say(f"problems {one.named}: {_compared(one)}")
+    shown = new_problems(outcome)[:_MOST_PROBLEMS]
+    for problem in shown:
+        say(f"         {_problem(problem)}")
+    if (more := count_new(outcome) - len(shown)) > 0:
+        say(f"         and {count_of(more, 'more new problem')}")
+
+
+def _compared(one: Compared) -> str:
+    if one.complete:
+        return f"{max(one.new_count, len(one.new)):,} new, {max(one.fixed_count, len(one.fixed)):,} fixed"
+    why = next((run.note for run in (one.after, one.before) if run.note), "")
+    return f"not compared: {why}" if why else "not compared"
+
+
+def _problem(problem: Problem) -> str:
+    kind = " ".join(filter(None, (problem.tool, problem.code)))
+    return f"{problem.path}:{problem.line} {kind}: {problem.message}"
 
 
 def _why(check: CheckResult) -> str:

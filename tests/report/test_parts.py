@@ -211,6 +211,12 @@ def test_a_checker_that_did_not_answer_says_on_which_side() -> None:
     assert evidence.Checker(late).why_not == "after: did not answer in time"
 
 
+@pytest.mark.parametrize(("version", "named"), [("0.0.4", "ty 0.0.4"), ("ty 0.0.4", "ty 0.0.4"), ("", "ty")])
+def test_a_checker_is_named_once_whether_or_not_its_version_names_it(version: str, named: str) -> None:
+    done = ToolRun(Answer.COMPLETE)
+    assert Compared("ty", version, "ty check", done, done).named == named
+
+
 def test_lists_of_tests_are_capped_and_counted() -> None:
     names = tuple(f"test_{number}" for number in range(300))
     [broken] = evidence.test_lists(TestChanges(broken=names, counts=(("broken", 5_000),)))
