@@ -91,6 +91,8 @@ class Inspection:
             after = looks.get(
                 checker.name, failed("it was not run again, since it did not run before the change")
             )
+            if after.run.answer is Answer.COMPLETE and after.version != before.version:
+                after = after.because(f"with the change it is another version: {after.version}")
             made.append(
                 compared(
                     checker.name, before.version, checker.command, (before.run, before.problems),
@@ -190,7 +192,7 @@ def _spoilt(checker: Checker, changed: Collection[str]) -> str:
     theirs = "project" in checker.where
     # The folder itself may be a link that the change makes.
     touched = next((path for path in changed if f"{path}/".startswith(_PLACES)), "")
-    return f"the change writes {touched}, where it may be from" if theirs and touched else ""
+    return f"the change writes {named(touched)}, where it may be from" if theirs and touched else ""
 
 
 def _doubted(before: Inspected) -> Inspected:

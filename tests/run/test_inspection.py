@@ -33,7 +33,8 @@ BASE = {
 # `tsc` stands for any checker that the repository brings, and may do what it likes.
 FAKE = {
     "tsconfig.json": "{}",
-    "node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && exec echo 5\n. ./behaviour\n",
+    "version": "5",
+    "node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && exec cat version\n. ./behaviour\n",
 }
 
 
@@ -184,9 +185,10 @@ def test_one_that_the_change_puts_behind_a_link_is_not_believed(begin: Begin) ->
 
 def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -> None:
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
-    tsc = trial.found(trial.change({"tsconfig.json": '{"files": []}'}))["tsc"]
+    tsc = trial.found(trial.change({"tsconfig.json": '{"files": []}', "version": "6"}))["tsc"]
     assert (tsc.new_count, tsc.fixed_count, tsc.remaining) == (0, 0, 1)
-    assert tsc.after.note == "the change also sets it up anew, in tsconfig.json"
+    said = "the change also sets it up anew, in tsconfig.json; with the change it is another version: 6"
+    assert (tsc.version, tsc.after.note) == ("5", said)
 
 
 def test_one_that_brings_its_workshop_down_takes_no_check_with_it(begin: Begin) -> None:
