@@ -33,10 +33,11 @@ def fields_of(arguments: str) -> tuple[Field, ...]:
 
 
 def subject_of(fields: Sequence[Field]) -> str:
-    """What a call was about, in a line: its path, its command, else its first text."""
+    """What a call was about, in a line: its path, its command, else its first text that is no list or object."""
     by_name = {field.name: field.text for field in fields}
     named = next((by_name[name] for name in _SUBJECTS if by_name.get(name)), "")
-    text = named or next((field.text for field in fields if field.text.strip()), "")
+    texts = (field.text for field in fields if field.text.strip() and field.text[:1] not in ("[", "{"))
+    text = named or next(texts, "")
     line, _, more = text.strip().partition("\n")
     cut = len(line) > _LONGEST_SUBJECT or bool(more)
     return f"{line[:_LONGEST_SUBJECT]} …" if cut else line

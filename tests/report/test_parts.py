@@ -181,10 +181,11 @@ def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:
         ({"old": "x", "path": "a.py"}, "a.py"),
         ({"command": "make\nmake test"}, "make …"),
         ({"other": "thing"}, "thing"),
+        ({"items": [{"text": "Look", "status": "pending"}]}, ""),
         ({}, ""),
     ],
 )
-def test_a_call_has_a_subject(arguments: dict[str, str], subject: str) -> None:
+def test_a_call_has_a_subject(arguments: dict[str, object], subject: str) -> None:
     assert subject_of(fields_of(json.dumps(arguments))) == subject
 
 

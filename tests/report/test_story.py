@@ -55,6 +55,8 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
     page = render_page(path)
     for part in ("base: as it was", "patch: +2 -1", "bash: changed", "patch: deleted", f'id="{edited.diff}"'):
         assert part in page
+    # What one version adds and the next takes away is counted twice: no figure of the patch.
+    assert ("in all, by patch, bash<" in page, "in all, by patch<" in page) == (True, False)
 
 
 def test_lines_that_begin_with_signs_are_counted(tmp_path: Path) -> None:
