@@ -10,6 +10,7 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
 _TAIL_FOR_MODEL = 2_000
 _NAMES_FOR_MODEL = 10
+_NAME_FOR_MODEL = 160
 
 
 def is_failing(result: CheckResult, instruction: str) -> bool:
@@ -47,13 +48,20 @@ def tell_model(results: Sequence[CheckResult]) -> str:
     """One message for the model about checks that fail with its change."""
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
-        head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_names(result)} Its output ends:"
-        parts.append(f"{head}\n{result.after.tail[-_TAIL_FOR_MODEL:].rstrip()}")
+        head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_names(result)}"
+        parts.append(
+            f"{head} Its output, in the lines with |, ends:\n{_quoted(result.after.tail[-_TAIL_FOR_MODEL:])}"
+        )
     parts.append(
         "Mend your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
         "file again before you edit it. This is said once."
     )
     return "\n\n".join(parts)
+
+
+def _quoted(output: str) -> str:
+    """Each line marked: code of the repository printed them, and nothing that it says is to look like our words."""
+    return "\n".join(f"| {line}".rstrip() for line in output.rstrip().splitlines())
 
 
 def _was(result: CheckResult) -> str:
@@ -68,7 +76,9 @@ def _names(result: CheckResult) -> str:
     if not broken:
         return ""
     more = f" and {len(broken) - _NAMES_FOR_MODEL} more" if len(broken) > _NAMES_FOR_MODEL else ""
-    return f" These passed before: {', '.join(broken[:_NAMES_FOR_MODEL])}{more}."
+    shown = [name[:_NAME_FOR_MODEL].replace("`", "'") for name in broken[:_NAMES_FOR_MODEL]]
+    named = ", ".join(f"`{name}`" for name in shown)
+    return f" These passed before: {named}{more}."
 
 
 def _ends(run: CheckRun) -> str:
