@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FIELD = "diagnostics"
 """Of a result's metadata."""
 
+_MOST_ERRORS = 20
+_LONGEST_ERROR = 600
+
 _UNREADABLE = "What the tool host said of problems in code could not be read: {}."
 
 
@@ -98,17 +101,20 @@ class LookingOn:
         return tuple(use for name in LANGUAGE_SERVERS if (use := self._together().get(name)) is not None)
 
     def errors_in(self, checkout: Checkout, judged: Verdict, told: Sequence[str]) -> list[str]:
-        """A line for each new error that stands in a file of the change just as it is there; not of those `told`."""
+        """A line for each new error that stands in a file of the change just as it is there; not of those `told`, and
+        no more than a reader has use for: the host counts them."""
         there = {file.path for file in judged.files}
         named = {line.partition(":")[0] for line in told}
         wanted = [one for one in self._standing if one.path in there and one.path not in named]
         contents = blobs_at(checkout.git, judged.tree_sha, [one.path for one in wanted])
-        return [
-            error
+        found = [
+            error[:_LONGEST_ERROR]
             for one in wanted
             if one.path in contents and hashlib.sha256(contents[one.path]).hexdigest() == one.sha256
             for error in one.errors
         ]
+        left = len(found) - _MOST_ERRORS
+        return [*found[:_MOST_ERRORS], *([f"and {left} more"] if left > 0 else [])]
 
     def _together(self) -> dict[str, ServerUse]:
         both = dict(self._before)

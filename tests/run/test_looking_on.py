@@ -12,6 +12,7 @@ import pytest
 
 from bot.agent.journal import Journal
 from bot.agent.journal_file import read_journal
+from bot.checkout.clone import Source, prepare
 from bot.contracts import journal as lines
 from bot.contracts.problems import Severity
 from bot.contracts.tools import ToolOutcome
@@ -28,6 +29,7 @@ from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.sessions import header
+from tests.support.trees import Bench
 
 POLICY = "version: 1\ndiagnostics: {wait: 30s, checkers: none}\n"
 BASE = "def early(minutes: int) -> str:\n    return minutes\n"
@@ -173,3 +175,22 @@ def test_hosts_of_one_run_add_up_and_nothing_is_said_twice(tmp_path: Path) -> No
 
 def test_where_nothing_is_to_look_on_no_host_is_told() -> None:
     assert asked_of(load_policy("diagnostics: {off: true}").diagnostics) is None
+
+
+def test_a_host_that_was_taken_over_does_not_fill_the_models_context_at_the_end(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "repository", {"a.py": "x = 1\n"})
+    checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+    texts = {f"m{number}.py": f"x = {number}\n".encode() for number in range(30)}
+    for name, text in texts.items():
+        (checkout.tree / name).write_bytes(text)
+    judged = Bench(checkout, None).judge()  # type: ignore[arg-type]
+    said = [
+        {"path": name, "sha256": hashlib.sha256(text).hexdigest(), "errors": ["e" * 2000] * 5}
+        for name, text in texts.items()
+    ]
+    with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
+        looking_on = LookingOn(load_policy(None).diagnostics, journal)
+        looking_on.ended({"standing": said, "servers": []})
+        told = looking_on.errors_in(checkout, judged, ["m0.py: line 1: it does not parse"])
+    assert told[-1] == "and 125 more"
+    assert [len(line) for line in told[:-1]] == [600] * 20
