@@ -103,7 +103,7 @@ CHECKERS: tuple[Checker, ...] = (
         "mypy", "mypy",
         ("--cache-dir", "{tmp}/mypy-cache", "--show-column-numbers", "--show-error-codes", "--no-pretty",
          "--hide-error-context", "--no-color-output", "--no-error-summary"),
-        "mypy", settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
+        "mypy", unit="utf-8", settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
     ),
     Checker(
         "python-syntax", "python-of-the-host", ("-I", "-S", "-c", _SYNTAX), "placed", ("ours",),

@@ -69,7 +69,7 @@ RUST_END = {"reason": "build-finished", "success": False}
         ("oxlint", json.dumps({"diagnostics": [OXLINT]}), ["a.js", 2, 5, 0, 0, "warning", "eslint(x)", "no", ""]),
         ("shellcheck", json.dumps({"comments": [SHELL]}),
          ["a.sh", 2, 5, 2, 6, "warning", "SC2034", "x appears unused.", ""]),
-        ("cargo", f"{json.dumps(RUST)}\n{json.dumps(RUST_END)}\n",
+        ("cargo", f"{json.dumps(RUST)}\n{json.dumps(RUST)}\n{json.dumps(RUST_END)}\n",
          ["src/a.rs", 2, 5, 2, 6, "error", "E0308", "mismatched", ""]),
         ("tsc", "src/a.ts(2,5): error TS2322: Type 'x' is not y.\n  Because.\n",
          ["src/a.ts", 2, 5, 0, 0, "error", "TS2322", "Type 'x' is not y.", ""]),
@@ -93,13 +93,14 @@ def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]
         ("gitlab", json.dumps([TY | {"check_name": ""}])),
         ("pyright", json.dumps({"generalDiagnostics": [PYRIGHT | {"severity": "information"}]})),
         ("rdjson", json.dumps({"diagnostics": [BIOME | {"severity": "INFO"}]})),
+        ("rdjson", json.dumps({"diagnostics": [{"message": "too large", "severity": "WARNING"}]})),
         ("shellcheck", json.dumps({"comments": [SHELL | {"level": "style"}]})),
         ("cargo", json.dumps({"reason": "compiler-message", "message": {"level": "error", "spans": []}})),
         ("ruff", "[]"),
     ],
 )
 def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str) -> None:
-    assert found(form, output) == []
+    assert rows(FORMS[form](output), "/w") == Rows([])
 
 
 @pytest.mark.parametrize("form", ["ruff", "gitlab", "pyright", "rdjson", "oxlint", "shellcheck"])

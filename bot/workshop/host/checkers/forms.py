@@ -87,7 +87,7 @@ def _rdjson(output: str) -> Iterator[Find]:
         span = _object(where.get("range"))
         start, end = _object(span.get("start")), _object(span.get("end"))
         severity = levels.get(str(entry.get("severity", "ERROR")))
-        if severity:
+        if severity and where:  # what has no place is said of the run: a file that is too large to look at
             yield Find(
                 where.get("path"), start.get("line"), start.get("column"), severity,
                 _object(entry.get("code")).get("value"), entry.get("message"), end.get("line"), end.get("column"),
@@ -118,7 +118,9 @@ def _shellcheck(output: str) -> Iterator[Find]:
 
 
 def _cargo(output: str) -> Iterator[Find]:
-    """One object a line; the last says whether it came to its end."""
+    """One object a line; the last says whether it came to its end. A library is compiled as itself and for its tests,
+    and says the same twice."""
+    seen: set[str] = set()
     for line in filter(None, map(str.strip, output.splitlines())):
         entry = _object(_json(line))
         message = _object(entry.get("message"))
@@ -128,11 +130,14 @@ def _cargo(output: str) -> Iterator[Find]:
         if not spans:
             continue  # "aborting due to 2 previous errors", and what concerns no file
         span = spans[0]
-        yield Find(
+        find = Find(
             span.get("file_name"), span.get("line_start"), span.get("column_start"), message["level"],
             _object(message.get("code")).get("code"), message.get("message"), span.get("line_end"),
             span.get("column_end"),
         )  # fmt: skip
+        if (same := repr(find)) not in seen:
+            seen.add(same)
+            yield find
 
 
 _TSC = re.compile(r"^([^\s(][^(\n]*)\((\d{1,9}),(\d{1,9})\): (error|warning) (TS\d{1,6}): (.*)$")
