@@ -1,11 +1,12 @@
 """Colours code with Pygments: a text becomes lines of pieces, each with a class of the page's style sheet.
 
 Only well-known lexers are used, by the end of a file's name, and only so much is coloured: what they get is hostile,
-and some of their patterns take long for it. What is over the budget stays plain.
+and some of their patterns take long for it: Java's, half a minute for 20 kB of a word. What is over budget stays plain.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 BUDGET = 400_000
 """Characters of one page."""
+
+_SECONDS = 4.0
+"""Of the processor's time, of one page. One that is honest takes less than one."""
 
 _LONGEST = 20_000
 _LONGEST_LINE = 400
@@ -43,8 +47,9 @@ Line = tuple[Piece, ...]
 class Colours:
     """The colours of one page."""
 
-    def __init__(self, budget: int = BUDGET) -> None:
+    def __init__(self, budget: int = BUDGET, seconds: float = _SECONDS) -> None:
         self._left = budget
+        self._seconds = seconds
         self._lexers: dict[str, Lexer] = {}
         self._kinds: dict[object, str] = {}
 
@@ -56,7 +61,9 @@ class Colours:
         if lexer is None or too_much:
             return [(Piece("", row),) for row in rows]
         self._left -= len(text)
-        coloured = list(self._split(lexer, text))
+        began = time.thread_time()
+        coloured = list(self._split(lexer, text, began + self._seconds))
+        self._seconds -= time.thread_time() - began
         plain = ["".join(piece.text for piece in line) for line in coloured]
         return coloured if plain == rows else [(Piece("", row),) for row in rows]
 
@@ -70,9 +77,13 @@ class Colours:
             self._lexers[name] = get_lexer_by_name(name, stripnl=False, ensurenl=False)
         return self._lexers[name]
 
-    def _split(self, lexer: Lexer, text: str) -> Iterator[Line]:
+    def _split(self, lexer: Lexer, text: str, until: float) -> Iterator[Line]:
+        """Ends early once it is `until`: then the lines are not those of `text`, and stay plain."""
         line: list[Piece] = []
-        for token, value in lexer.get_tokens(text):
+        for count, (token, value) in enumerate(lexer.get_tokens(text)):
+            if count % 32 == 0 and time.thread_time() >= until:
+                self._left = 0
+                return
             kind = self._kind(token)
             for number, part in enumerate(value.split("\n")):
                 if number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -91,6 +92,16 @@ def test_beyond_its_budget_a_page_is_not_coloured() -> None:
     assert colours.lines("a.py", "return 1")[0][0].kind == "k"
     assert colours.lines("a.py", "return 2") == [(Piece("", "return 2"),)]
     assert Colours().lines("a.py", "return " + "1" * 500)[0][0].kind == ""
+
+
+def test_a_text_that_a_lexer_takes_forever_for_costs_a_page_no_more_than_its_seconds() -> None:
+    """Breaks: bot/report/colours.py "time.thread_time() >= until"."""
+    colours = Colours(seconds=0.05)
+    began = time.thread_time()
+    rows = ["a " * 16] * 600
+    assert colours.lines("A.java", "\n".join(rows)) == [(Piece("", row),) for row in rows]
+    assert colours.lines("a.py", "return 1") == [(Piece("", "return 1"),)]
+    assert time.thread_time() - began < 5
 
 
 def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
