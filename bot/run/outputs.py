@@ -27,22 +27,27 @@ _MOST = 200
 _NAME = re.compile(
     r"/(workshop-agent-\d{1,4}/spill/\d{1,9}\.txt|archive/(?:transcript|output)-\d{1,4}\.txt)\Z", re.ASCII
 )
-_READ_BACK = 64 << 20
-"""JSON writes one character in up to six."""
+_MARGIN = 64 << 10
+"""Characters beyond a cut that are masked too: a secret that lies across it is whole there."""
+
+_READ_BACK = _ALL + (1 << 20)
+"""What JSON can hold takes up to twenty times its bytes."""
 
 
 def gather(folder: RunFolder, mask: Callable[[str], str]) -> bytes:
     """The content of `OUTPUTS`: the newest ones, 8 MiB in all, of each the beginning and the end. Empty where there are
     none. Files that are no text, or no regular ones, are left out: commands write in these folders, too."""
     room = _ALL
-    kept: list[dict[str, str]] = []
+    kept: list[bytes] = []
     for path in _newest_first(folder)[:_MOST]:
-        text = _text_of(path)
-        if text is None or len(text) > room:
+        text = _text_of(path, mask)
+        if text is None:
             continue
-        room -= len(text)
-        kept.append({"path": str(path), "text": mask(text)})
-    return json.dumps(kept).encode() if kept else b""
+        entry = json.dumps({"path": str(path), "text": text}, ensure_ascii=False).encode()
+        if len(entry) + 2 <= room:
+            room -= len(entry) + 2
+            kept.append(entry)
+    return b"[" + b", ".join(kept) + b"]" if kept else b""
 
 
 def bring_back(bundle: Path, archive: Path) -> tuple[str, ...]:
@@ -84,7 +89,7 @@ def _newest_first(folder: RunFolder) -> list[Path]:
     return [path for _, path in sorted(aged, reverse=True)]
 
 
-def _text_of(path: Path) -> str | None:
+def _text_of(path: Path, mask: Callable[[str], str]) -> str | None:
     try:
         data = read_beneath(path.parent, path.name, _FILE + _HALF)
     except GateError:
@@ -92,7 +97,8 @@ def _text_of(path: Path) -> str | None:
     if b"\0" in data:
         return None
     text = data.decode("utf-8", "replace")
-    if len(text) <= 2 * _HALF:
-        return text
+    if len(text) <= 2 * (_HALF + _MARGIN):
+        return mask(text)
+    first, last = mask(text[: _HALF + _MARGIN])[:_HALF], mask(text[-_HALF - _MARGIN :])[-_HALF:]
     left = len(text) - 2 * _HALF
-    return f"{text[:_HALF]}\n[{left} characters left out here when this was handed on]\n{text[-_HALF:]}"
+    return f"{first}\n[{left} characters left out here when this was handed on]\n{last}"

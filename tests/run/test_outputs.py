@@ -88,6 +88,25 @@ def test_of_a_very_long_one_beginning_and_end_are_kept_and_of_many_the_newest(fo
     assert "characters left out here" in kept[0]["text"]
 
 
+def test_a_secret_across_a_cut_is_masked(folder: RunFolder) -> None:
+    half = 512 << 10
+    text = "x" * (half - 3) + "s3cret" + "y" * (3 * half) + "s3cret" + "z" * (half - 3)
+    spilled(folder, 1, text.encode())
+    (kept,) = json.loads(gather(folder, lambda text: text.replace("s3cret", "[masked]")))
+    assert "s3c" not in kept["text"]
+    assert "ret" not in kept["text"]
+
+
+def test_what_takes_long_to_write_as_json_is_counted_as_that(folder: RunFolder, tmp_path: Path) -> None:
+    """A reader of this file may then refuse one that is larger, before it makes anything of it."""
+    for number in range(1, 13):
+        spilled(folder, number, b"\x01" * (1 << 20))
+    assert len(gather(folder, str)) <= 8 << 20
+    assert len(handed_on(folder, tmp_path)[0]) == 1
+    (tmp_path / "handed" / OUTPUTS).write_bytes(b"[" + b"[]," * (3 << 20) + b"[]]")
+    assert bring_back(tmp_path / "handed", tmp_path / "next") == ()
+
+
 @pytest.mark.parametrize(
     "text",
     [
