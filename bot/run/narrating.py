@@ -31,6 +31,7 @@ class Narrator:
         self._mask = mask
         self._failed = failed
         self._calls: dict[tuple[str, str], ToolCall] = {}
+        self._found: dict[tuple[str, str], progress.Problems] = {}
 
     def __call__(self, record: lines.Record, agent: str = "") -> None:
         try:
@@ -65,7 +66,9 @@ class Narrator:
                 run = record.run
                 yield progress.CheckRan(record.name, record.phase, run.state.value, run.duration)
             case lines.Diagnosed():
-                yield progress.Problems(record.turn, record.call_id, record.new_count, record.fixed)
+                # Recorded before the result that it belongs to, and told after it.
+                found = progress.Problems(record.turn, record.call_id, record.new_count, record.fixed)
+                self._found[agent, record.call_id] = found
             case _:
                 pass
 
@@ -84,6 +87,8 @@ class Narrator:
             record.turn, record.call_id, record.name, subject_of(call), record.is_error, record.denied,
             round(record.duration, 3), _first_lines(record.content), agent,
         )  # fmt: skip
+        if found := self._found.pop((agent, record.call_id), None):
+            yield found
         if record.name == TODO and not record.is_error and not agent:
             yield from _listed(call)
 

@@ -16,9 +16,11 @@ from bot.contracts.progress import (
     Inquiry,
     Noted,
     Person,
+    Problems,
     Reply,
     Said,
 )
+from bot.contracts.wording import count_of
 from bot.run.lines import call_line, said_line, waiting_line, while_heard
 from bot.terminal.words import lines_of
 
@@ -82,6 +84,8 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
             yield call_line(event.turn, tool, event.subject, failed=event.failed)
             if verbose and event.text.strip():
                 yield from (f"{UNDER}{line}".rstrip() for line in lines_of(event.text))
+        case Problems(_, _, new, _) if verbose and new:
+            yield f"{UNDER}{count_of(new, 'new problem')} in what it changed"
         case AgentBegan() if verbose:
             yield waiting_line(f"{event.agent} begins")
         case _:

@@ -18,6 +18,7 @@ from typing import TextIO
 import pytest
 
 from bot.commands.viewing import _looking
+from bot.contracts.journal import Diagnosed, Result
 from bot.contracts.progress import (
     EVENTS,
     SCHEMA,
@@ -33,10 +34,12 @@ from bot.contracts.progress import (
     Spent,
     Started,
 )
+from bot.run.narrating import Narrator
 from bot.terminal.board import Board
 from bot.terminal.live import LiveLooking
 from bot.terminal.looking import JsonLines, Lines, Looking, plain_lines
 from bot.terminal.words import encodable
+from tests.support.outcomes import problem
 from tests.support.terminals import drawn
 
 STARTED = Started("m", "bubblewrap", "0" * 40, 80, 5.0, 30.0)
@@ -249,6 +252,21 @@ def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines() -> None:
     inside = called("bash", "ls", agent="explore-1")
     assert list(plain_lines(inside)) == []
     assert list(plain_lines(inside, verbose=True)) == ["  1  explore-1: bash ls"]
+
+
+def test_with_v_a_log_says_below_a_call_how_many_problems_are_new() -> None:
+    """The result's first lines seldom reach as far as what is said of them there."""
+    told: list[str] = []
+    tell = Narrator(lambda event: told.extend(plain_lines(event, verbose=True)), str)
+    found = tuple(problem(number) for number in (1, 2))
+    tell(Diagnosed(1, "c1", (("ty", "complete"),), found, 2))
+    tell(Diagnosed(1, "c2", (("ty", "complete"),)))
+    tell(Result(1, "c1", "edit", "Edited a.py"))
+    tell(Result(1, "c2", "edit", "Edited b.py"))
+    assert told == [
+        "  1  edit", "       Edited a.py", "       2 new problems in what it changed",
+        "  1  edit", "       Edited b.py",
+    ]  # fmt: skip
 
 
 def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
