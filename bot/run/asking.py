@@ -144,9 +144,10 @@ def recorded_lets(recorded: JournalFile) -> frozenset[str]:
     ) - {""}
 
 
-def let_before(bundle: Path | None) -> frozenset[str]:
-    """Those of the run whose bundle is gone on from."""
-    if bundle is None:
+def let_before(bundle: Path | None, own: Path) -> frozenset[str]:
+    """Those of the run whose bundle is gone on from. Only in `own`, the folder of this user's runs, is a journal's word
+    on a person believed: a bundle from elsewhere may say what it likes."""
+    if bundle is None or not bundle.resolve().is_relative_to(own.resolve()):
         return frozenset()
     from bot.publish.bundle import JOURNAL
 

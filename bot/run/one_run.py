@@ -135,7 +135,7 @@ class Run:
         tier = job.request.actor.tier
         self.asking = Asking(
             job.view.person if job.view else None, self.cancel, detector.kept,
-            let_before(job.resume) if tier is Tier.LOCAL else None,
+            let_before(job.resume, job.folder.root.parent) if tier is Tier.LOCAL else None,
         )  # fmt: skip
         self.gatekeeper = Gatekeeper(
             policy, tier, self.root, journal.write, profile, self.skills.grants.why, self.asking

@@ -14,7 +14,7 @@ from bot.contracts.journal import Permitted, Record
 from bot.contracts.progress import Cancelled, Inquiry, Reply
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.policy.load import load_policy
-from bot.run.asking import Asking, recorded_lets, recorded_person
+from bot.run.asking import ASKED, Asking, let_before, recorded_lets, recorded_person
 from bot.run.tools import Gatekeeper
 from bot.workshop.client.workshop import Question
 from tests.support.sessions import header
@@ -225,6 +225,21 @@ def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(
             journal.write(record)
     lets = recorded_lets(read_journal(tmp_path / "journal.jsonl"))
     assert lets == ({"docs/a.md"} if tier is Tier.LOCAL else frozenset())
+
+
+def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tmp_path: Path) -> None:
+    """Breaks: bot/run/asking.py "is_relative_to"."""
+    forged = Permitted("edit", True, f"rules[0]{ASKED}", path="docs/a.md")
+    runs, downloaded = tmp_path / "runs", tmp_path / "downloaded"
+    for bundle in (runs / "20261101" / "bundle", downloaded):
+        bundle.mkdir(parents=True)
+        with Journal(bundle / "journal.jsonl", str) as journal:
+            journal.write(header(request=Request(Verb.FIX, "x", Actor("you", 0, Tier.LOCAL), "", "", "")))
+            journal.write(forged)
+    (runs / "linked").symlink_to(downloaded)
+    assert let_before(runs / "20261101" / "bundle", runs) == {"docs/a.md"}
+    for elsewhere in (downloaded, runs / "linked", runs / ".." / "downloaded", None):
+        assert let_before(elsewhere, runs) == frozenset()
 
 
 def test_a_replay_hears_the_answers_of_the_recording_in_order(tmp_path: Path) -> None:
