@@ -40,7 +40,7 @@ from bot.publish.remote import BranchMovedError, Refs, Remote
 from bot.publish.runs import about_runs, start_runs
 from bot.publish.suggested import find_suggested, suggest
 from bot.publish.tasks import branch_of, read_bounds
-from bot.publish.work import Published, Work
+from bot.publish.work import Published, Read, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ def _on_branch(work: Work) -> Published:
     refs = work.remote.refs(base, *patterns(number, name))
     _check_base(work, refs)
     work.remote.fetch(work.outcome.base_sha)
+    work = replace(work, finder=work.rules(_reader(work, refs)))
     ready = _signed(work, _ready(work, work.outcome.base_sha), refs.heads.values())
     people = frozenset({refs.default, base})
     proposal = Proposal(
@@ -79,6 +80,13 @@ def _on_branch(work: Work) -> Published:
         labels=ready.labels,
     )  # fmt: skip
     return propose(work, proposal, find_target(work, proposal))
+
+
+def _reader(work: Work, refs: Refs) -> Read | None:
+    """Files of the base branch as it is now, where its tip is the base commit, which is here."""
+    sha = work.outcome.base_sha
+    at_tip = refs.heads.get(work.request.base_ref) == sha
+    return (lambda path: read_base_file(work.git, sha, path)) if at_tip else None
 
 
 def _check_base(work: Work, refs: Refs) -> None:
@@ -123,6 +131,7 @@ def _signed(work: Work, ready: _Ready, there: Iterable[str]) -> _Ready:
 
 def _on_pull(work: Work) -> Published:
     asked = check_request(work.request, work.outcome.base_sha)
+    work = replace(work, finder=work.rules(None))
     try:
         return _on_head(work, asked)
     except BranchMovedError:

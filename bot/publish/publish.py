@@ -29,7 +29,7 @@ from bot.publish.head import check_request
 from bot.publish.progress import ProgressState, finish_progress
 from bot.publish.remote import Remote
 from bot.publish.thread import Place, place_of
-from bot.publish.work import OpeningRefusedError, Published, Work
+from bot.publish.work import KnowRules, OpeningRefusedError, Published, Read, Work
 
 if TYPE_CHECKING:
     from bot.publish.writes import Proposed
@@ -78,49 +78,64 @@ def publish(
     links: Links = NO_LINKS,
     may_write: MayWrite | None = None,
     say: Callable[[str], None] = lambda line: None,
-    prepare: Callable[[], Finder | None] = lambda: None,
+    rules: KnowRules = lambda read: None,
 ) -> Published:
     """Publish `bundle` to the repository at `git_url`, working below `folder`, which must not exist.
 
     `identity` and `may_write` override the policy's. `repository` is the one we act for: a bundle for another
-    is refused. With `dry_run` nothing is written, and every write is said through `say`. `prepare` is called first,
-    and says what the repository's own rules find. Raises `PublishError` and `GateError`, after the thread was told,
-    also of what `prepare` raises.
+    is refused. With `dry_run` nothing is written, and every write is said through `say`. `rules` is called before
+    the first of them. Raises `PublishError` and `GateError`, after the thread was told, also of what `rules` raises.
     """
     outcome = bundle.outcome
     _check_repository(outcome, repository)
     recorder = Recorder(github, say, getattr(github, "leaving", None)) if dry_run else None
     host = recorder or github
     told = _Thread(host, outcome, links, place_of(outcome.request))
+    known = _Once(rules)
     remote = Remote(folder, git_url, token)
     try:
-        finder = prepare()
         _check_verb(bundle)
         proposed = _proposed(bundle, remote, folder, links)
         publish_answer = _answer_of(_kind(bundle))
         if publish_answer is not None:
+            known(None)
             notes = _answer(publish_answer, bundle, host, told.place, links, remote, folder, say)
             return _with_writes(Published(notes=notes), proposed, host)
         if not _has_change(bundle):
+            known(None)
             return _with_writes(Published(notes=told.ended()), proposed, host)
         approval = _check_approved(host, told.place, outcome.request)
         git = _bare(folder, outcome.base_sha)
         links = replace(links, plan=approval.url if approval else "")
-        work = Work(bundle, host, remote, git, links, recorder, identity, may_write, finder)
+        work = Work(bundle, host, remote, git, links, recorder, identity, may_write, rules=known)
         published = publish_change(work)
     except OpeningRefusedError as error:
+        known(None)
         raise PublishError(told.failed(str(error), error.compare_url)) from error
     except GateError as error:
+        known(None)
         raise GateError(told.failed(str(error))) from error
     except ThreadUntoldError:
         raise
     except AgentError as error:
+        known(None)
         raise PublishError(told.failed(str(error))) from error
     # In a dry run the thread's comments are not there to be finished.
     number = 0 if recorder is not None else published.pr_number
     notes = (*published.notes, *told.published(number, published))
     notes = (*notes, *_tell_carried_out(host, told.place, approval, number))
     return _with_writes(replace(published, notes=notes), proposed, host)
+
+
+class _Once:
+    """The rules are read once: where that failed, the thread is told so without them."""
+
+    def __init__(self, rules: KnowRules) -> None:
+        self._rules: KnowRules | None = rules
+
+    def __call__(self, read: Read | None) -> Finder | None:
+        rules, self._rules = self._rules, None
+        return rules(read) if rules is not None else None
 
 
 def _check_verb(bundle: Bundle) -> None:

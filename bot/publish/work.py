@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bot.checkout.git import Git
@@ -17,6 +18,12 @@ from bot.policy.schema import Identity
 from bot.publish.body import Links
 from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote
+
+Read = Callable[[str], str | None]
+"""The text of a file of the base branch by its path, `None` where there is none."""
+
+KnowRules = Callable[[Read | None], Finder | None]
+"""From here on every text that leaves is held to the rules of the base branch. Without `Read` GitHub is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,8 @@ class Published:
 @dataclass(frozen=True, slots=True)
 class Work:
     """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then.
-    `finder` knows the repository's own rules for secrets."""
+    `rules` reads the repository's own rules for secrets, from the text of its files where somebody has them; `finder`
+    knows them."""
 
     bundle: Bundle
     host: Host
@@ -54,6 +62,7 @@ class Work:
     identity: Identity | None = None
     may_write: MayWrite | None = None
     finder: Finder | None = None
+    rules: KnowRules = lambda read: None
 
     @property
     def outcome(self) -> Outcome:

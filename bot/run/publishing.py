@@ -25,6 +25,7 @@ from bot.policy.load import load_policy
 from bot.publish.body import Links
 from bot.publish.bundle import read_bundle
 from bot.publish.publish import Published, publish
+from bot.publish.work import Read
 from bot.run.again import event_behind
 from bot.run.base import finder_of
 from bot.run.clients import client_for
@@ -64,9 +65,9 @@ def publish_bundle(
     _check_request(bundle.outcome.request, environment, where, github)
     finder = Finder()
 
-    def know_rules() -> Finder:
+    def know_rules(read: Read | None) -> Finder:
         nonlocal finder
-        finder = _know_rules(bundle.outcome.request, where, github)
+        finder = _know_rules(bundle.outcome.request, where, github, read)
         return finder
 
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
@@ -80,17 +81,21 @@ def publish_bundle(
             repository=where.acts_for,
             links=Links(run=where.run_url, report=where.run_url),
             say=say,
-            prepare=know_rules,
+            rules=know_rules,
         )
     return BundlePublished(bundle.outcome, published, finder)
 
 
-def _know_rules(request: Request, where: GitHubEnvironment, github: GitHub) -> Finder:
-    """What the base branch's own rules find; known to the gate from here on, whatever the bundle says."""
+def _know_rules(
+    request: Request, where: GitHubEnvironment, github: GitHub, has: Read | None = None
+) -> Finder:
+    """What the base branch's own rules find; known to the gate from here on, whatever the bundle says. `has` reads from
+    what is here already."""
 
-    def read(path: str) -> str | None:
+    def ask(path: str) -> str | None:
         return github.file(request.repository, path, request.base_ref) if request.base_ref else None
 
+    read = has or ask
     text = read(where.policy_file)
     policy = load_policy(text, where.policy_file) if text is not None else load_policy(None)
     finder = finder_of(policy, read, f"on {request.base_ref}")

@@ -41,9 +41,9 @@ def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path:
         bash(workshop, "exec truncate -s 1T sparse", background=True)
         for _ in range(2):
             workshop.call("bash_output", {"id": 1, "wait": 20}, CancelToken())
-        (run,) = run_checks(workshop, [Check("bomb", "truncate -s 1T sparse", 20.0)], CancelToken())
+        (ran,) = run_checks(workshop, [Check("bomb", "truncate -s 1T sparse", 20.0)], CancelToken())
         assert list(workshop.limits_met) == ["file"] * 3
-        assert run.state is CheckState.FAILED
-        assert run.note == "it met a limit of the sandbox: the size of one file"
+        assert ran.run.state is CheckState.FAILED
+        assert ran.run.note == "it met a limit of the sandbox: the size of one file"
     finally:
         bench.close()

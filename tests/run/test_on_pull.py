@@ -13,8 +13,8 @@ import pytest
 from bot.forge.bundled import MAINTAINER
 from bot.forge.runs import Step as JobStep
 from tests.run.test_event_bad_input import running, said
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
-from tests.support.model_script import Say, Step, Turn
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending
+from tests.support.model_script import Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import Ran, Stage
@@ -156,8 +156,7 @@ def test_a_head_that_moves_during_the_run_is_left_alone_and_the_result_is_beside
     event = stage.ask("/agent fix the rounding", number=number)
     stage.sample = replace(stage.sample, event=event)
     token = stage.forge.token(permissions=READING, repo=stage.repo)
-    steps: list[Step] = [VIEW, Turn(EDITS), shell("sleep 3"), DESCRIBE, DONE]
-    with running(stage, steps, token, meanwhile=3) as process:
+    with running(stage, token) as process:
         later = stage.forge.commit(stage.repo, {"notes.md": "later\n"}, branch="topic", author=MAINTAINER)
     assert process.returncode == 0, said(process)
     publish(stage, event, "issue_comment")

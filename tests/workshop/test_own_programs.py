@@ -28,7 +28,8 @@ def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Be
     assert "yaml/loader.py" in said
     assert "deactivate" not in said
     assert "pyvenv.cfg" not in said
-    assert "Permission denied" in said or "Read-only file system" in said
+    # The last where another process runs it just then.
+    assert any(why in said for why in ("Permission denied", "Read-only file system", "Text file busy"))
 
 
 def test_what_commands_could_change_is_not_run_as_ours() -> None:
