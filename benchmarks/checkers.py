@@ -285,7 +285,7 @@ def _there_before(
             input=seed.text, text=True, capture_output=True, check=False,
         ).stdout  # fmt: skip
         hunks[seed.path] = [
-            tuple(int(part) if part is not None else 1 for part in found.groups())  # type: ignore[misc]
+            tuple(int(part) if part is not None else 1 for part in found.groups())  # type: ignore[misc]  # two
             for found in map(_HUNK.match, diff.split("\n"))
             if found
         ]

@@ -35,7 +35,7 @@ class Progress:
             if self._heard.pop(token, None) is not None:  # type: ignore[call-overload]  # an int or a str
                 self.last_end = now
         elif token in self._heard or len(self._heard) < self._MOST:
-            self._heard[token] = now  # type: ignore[index]
+            self._heard[token] = now  # type: ignore[index]  # the same
 
     def busy_until(self, now: float) -> float:
         """Until when it has to be taken for busy if nothing more is heard; 0 where it is not."""
