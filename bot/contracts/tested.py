@@ -22,8 +22,8 @@ class TestChanges:
     many there are of each by the name of the field.
 
     `broken` passed before and fail now, `mended` failed before and pass now; `appeared` and `vanished` were run on one
-    side only, the latter "did not run", never "fixed". `flaky` both failed and passed on the same code. `note` says
-    what makes the comparison doubtful.
+    side only, the latter "did not run", never "fixed". `flaky` both failed and passed on the same code; of them
+    `newly_flaky` passed before the change. `note` says what makes the comparison doubtful.
     """
 
     __test__ = False
@@ -35,6 +35,7 @@ class TestChanges:
     appeared: tuple[str, ...] = ()
     vanished: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
+    newly_flaky: tuple[str, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     source: str = ""
     note: str = ""

@@ -53,6 +53,7 @@ class _Moves:
     appeared: list[str] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
+    newly_flaky: list[str] = field(default_factory=list)
     new_failing: int = 0
 
 
@@ -67,6 +68,7 @@ def compared(
     if doubt := _incomparable(before, after):
         doubts.append(doubt)
     elif before is not None and after is not None:
+        moves.newly_flaky = [name for name in moves.flaky if _passed(before, name)]
         if before.whole and after.whole:
             _sort_all(before.tests, after.tests, frozenset(flaky), moves)
         else:
@@ -100,6 +102,11 @@ def suspects(before: Reading | None, after: Reading | None) -> frozenset[str]:
         return frozenset()
     comparable = before is not None and before.source == after.source
     return after.failed - before.failed if before is not None and comparable else after.failed
+
+
+def _passed(reading: Reading, name: str) -> bool:
+    times = reading.tests.get(name, Times())
+    return times.passed > 0 and not times.failed
 
 
 def _incomparable(before: Reading | None, after: Reading | None) -> str:
@@ -161,7 +168,7 @@ def _sort_failing(before: Reading, after: Reading, flaky: Collection[str], moves
 def _changes(
     before: Reading | None, after: Reading | None, moves: _Moves, doubts: Sequence[str]
 ) -> TestChanges:
-    names = ("broken", "mended", "appeared", "vanished", "flaky")
+    names = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky")
     all_of_them: dict[str, list[str]] = {name: getattr(moves, name) for name in names}
     shown = {name: tuple(dict.fromkeys(found))[:MOST_SHOWN] for name, found in all_of_them.items()}
     source = next((one.source for one in (after, before) if one is not None and one.source), "")

@@ -73,10 +73,20 @@ _SENSITIVE: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "settings of checks",
+        """
+        ruff.toml .ruff.toml ty.toml mypy.ini .mypy.ini pyrightconfig.json pylintrc .pylintrc .flake8
+        .coveragerc pytest.toml tsconfig*.json jsconfig.json biome.json biome.jsonc .oxlintrc.json
+        .eslintignore tslint.json .nycrc* .c8rc* playwright.config.* cypress.config.* karma.conf.*
+        .golangci.y*ml .golangci.toml .golangci.json clippy.toml .clippy.toml .shellcheckrc shellcheckrc
+        .rubocop*.yml .clang-tidy phpstan*.neon* psalm.xml* .yamllint* .swiftlint.yml checkstyle*.xml
+        """,
+    ),
+    (
         "CI",
         """
         .gitlab-ci.yml azure-pipelines.yml jenkinsfile .travis.yml appveyor.yml .appveyor.yml action.yml
-        action.yaml bitbucket-pipelines.yml cloudbuild.yaml codecov.yml .drone.yml ci.sh ci.py ci-*.sh
+        action.yaml bitbucket-pipelines.yml cloudbuild.yaml codecov.yml .codecov.yml .drone.yml ci.sh ci.py ci-*.sh
         ci_*.sh
         """,
     ),

@@ -22,6 +22,8 @@ from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, contents, sizes
 from bot.gate.render import FileDiff, Rendered, render, store, write_tree
 from bot.gate.rules import folded, refusal, sensitive, withholding
 from bot.gate.scratch import Scratch
+from bot.gate.settings import set_up
+from bot.gate.suppressed import suppressed
 from bot.gate.weakened import weakened
 
 Kind = Literal["text", "binary", "link"]
@@ -206,6 +208,8 @@ def _changed_file(change: Change, diff: FileDiff) -> ChangedFile:
         "symbolic link" if _is_link(change.new) else "",
         sensitive(change.path),
         weakened(change.path, diff.removed, diff.added, deleted=change.new is None),
+        suppressed(change.path, diff.removed, diff.added),
+        set_up(change.path, diff.removed, diff.added, change.data),
         new_dependencies(change.path, diff.removed, diff.added, change.data),
         new_credentials(diff.removed, diff.added),
     )

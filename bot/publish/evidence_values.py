@@ -36,7 +36,9 @@ def _check(check: CheckResult) -> str:
     tests = check.tests
     if tests is None:
         return ""
-    listed = (tests.broken, tests.mended, tests.appeared, tests.vanished, tests.flaky, tests.counts)
+    listed = (
+        tests.broken, tests.mended, tests.appeared, tests.vanished, tests.flaky, tests.newly_flaky, tests.counts,
+    )  # fmt: skip
     sides = [side for side in (tests.before, tests.after) if side]
     counts = (
         *(number for _, number in tests.counts),

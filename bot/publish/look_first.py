@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from bot.contracts.outcome import ChangedFile, Outcome
+from bot.contracts.outcome import ChangedFile, CheckState, Outcome
 from bot.contracts.wording import count_of
 from bot.publish import evidence
 from bot.publish.shown import shown_code, shown_line
@@ -28,11 +28,18 @@ def look_first(outcome: Outcome, files: Sequence[ChangedFile], room: float = 1.0
 
 def _tests(outcome: Outcome) -> Iterator[str]:
     for check in outcome.checks:
+        if (
+            check.flaky
+            and check.before.state is CheckState.PASSED
+            and not (check.tests and check.tests.flaky)
+        ):
+            yield f"{shown_code(check.command, 80)} passed before and is flaky now"
         if check.tests is None:
             continue
         told = (
             ("broken", "passed before and {} now", "fails", "fail"),
             ("vanished", "ran before and {} not any more", "does", "do"),
+            ("newly_flaky", "passed before and {} flaky now", "is", "are"),
         )
         for field, words, one, many in told:
             if number := evidence.number_of(check.tests, field):

@@ -151,6 +151,8 @@ def test_a_flaky_test_is_neither_broken_nor_mended() -> None:
     )
     assert found is not None
     assert moved(found) == {"broken": ("c",), "flaky": ("a", "b")}
+    assert found.newly_flaky == ("a",)
+    assert dict(found.counts)["newly_flaky"] == 1
 
 
 def test_a_note_of_a_reading_says_of_which() -> None:

@@ -32,6 +32,7 @@ from bot.contracts.request import Verb
 from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import is_failing
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
+from bot.publish.look_first import look_first
 from tests.support.outcomes import (
     EVIDENCE,
     FAILED,
@@ -160,6 +161,17 @@ def test_a_check_that_is_only_flaky_is_called_so_and_neither_failing_nor_broken(
     assert row.endswith("| flaky |")
     assert "WARNING" not in body
     assert "- `make test` failed and, run again on the same files, passed: it is flaky." in body
+
+
+def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> None:
+    nameless = CheckResult("t", "make test", PASSED, FAILED, flaky=True)
+    was = replace(nameless, before=FAILED)
+    assert look_first(make_outcome(checks=(nameless,)), ()) == ["`make test` passed before and is flaky now"]
+    assert look_first(make_outcome(checks=(was,)), ()) == []
+    tests = TestChanges(flaky=("a", "b"), newly_flaky=("b",), counts=(("flaky", 2), ("newly_flaky", 1)))
+    assert look_first(make_outcome(checks=(replace(nameless, tests=tests),)), ()) == [
+        "1 test of `make test` passed before and is flaky now: `b`"
+    ]
 
 
 @pytest.mark.parametrize("state", [CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.FAILED])

@@ -89,7 +89,8 @@ TESTED = CheckResult(
         appeared=("tests/test_invoice.py::test_halves",),
         vanished=("tests/test_invoice.py::test_each_line",),
         flaky=("tests/test_mail.py::test_is_sent",),
-        counts=(("mended", 2), ("appeared", 1), ("vanished", 1), ("flaky", 1)),
+        newly_flaky=("tests/test_mail.py::test_is_sent",),
+        counts=(("mended", 2), ("appeared", 1), ("vanished", 1), ("flaky", 1), ("newly_flaky", 1)),
         source="JUnit XML",
     ),
 )
@@ -99,7 +100,15 @@ EVIDENCE = replace(
     OUTCOME,
     checks=(TESTED,),
     files=(
-        ChangedFile("invoice.py", "modified", "100644", "0" * 64, 9, 2),
+        ChangedFile(
+            "invoice.py",
+            "modified",
+            "100644",
+            "0" * 64,
+            9,
+            2,
+            "adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)",
+        ),
         ChangedFile(
             "tests/test_invoice.py",
             "modified",

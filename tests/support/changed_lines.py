@@ -1,0 +1,19 @@
+"""The lines that an edit takes away and adds, as the gate reads them from a patch."""
+
+from __future__ import annotations
+
+import difflib
+
+from bot.gate.weakened import Line
+
+
+def changed_lines(before: str, after: str) -> tuple[list[Line], list[Line]]:
+    """Those removed, with their numbers before, and those added, with their numbers after."""
+    old, new = before.split("\n"), after.split("\n")
+    removed: list[Line] = []
+    added: list[Line] = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            removed += [Line(number + 1, old[number].encode()) for number in range(a, b)]
+            added += [Line(number + 1, new[number].encode()) for number in range(c, d)]
+    return removed, added
