@@ -90,6 +90,15 @@ def test_a_look_at_an_offset_begins_with_that_line(workshop: Workshop) -> None:
     assert look(workshop).content == "(no new output)\n[exit code 0]"
 
 
+def test_a_look_beyond_the_end_says_how_much_there_is(workshop: Workshop) -> None:
+    start(workshop, "seq 3")
+    look(workshop, wait=60)
+    assert look(workshop, offset=4).content == "(no new output)\n[exit code 0]"
+    assert look(workshop, offset=9).content == (
+        "(no new output)\n[its output has 3 whole lines so far]\n[exit code 0]"
+    )
+
+
 def test_a_look_waits_for_the_end_where_it_is_asked_to(workshop: Workshop) -> None:
     start(workshop, "sleep 0.5; echo done; exit 3")
     outcome = look(workshop, wait=60)

@@ -54,7 +54,9 @@ def test_in_a_deleted_working_folder_nothing_is_run_and_the_next_call_is_in_the_
     (bench.tree / "gone").rmdir()
     outcome = bash(workshop, "touch ran")
     assert outcome.is_error
-    assert outcome.content.startswith(f"The working folder {bench.tree}/gone is gone, so nothing was run.")
+    assert outcome.content.startswith(
+        f"The working folder {bench.tree}/gone is gone or cannot be entered, so nothing was run."
+    )
     assert not (bench.tree / "ran").exists()
     assert bash(workshop, "pwd").content.startswith(f"{bench.tree}\n")
 
@@ -71,8 +73,18 @@ def test_a_folder_whose_name_begins_like_the_repositorys_is_outside(workshop: Wo
 
 
 def test_a_command_may_delete_the_folder_it_ends_in(workshop: Workshop, bench: Bench) -> None:
-    bash(workshop, "mkdir doomed && cd doomed && rmdir ../doomed")
+    outcome = bash(workshop, "mkdir doomed && cd doomed && rmdir ../doomed")
+    gone = f"[the working folder in which it ended is gone; the next command runs in {bench.tree}]"
+    assert outcome.content == f"(no output)\n[exit code 0]\n{gone}"
     assert bash(workshop, "pwd").content.startswith(f"{bench.tree}\n")
+
+
+@pytest.mark.parametrize("command", ["cd src; exec true", "trap 'true' EXIT; cd src", "cd src; kill -9 $$"])
+def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_is_said(
+    workshop: Workshop, bench: Bench, command: str
+) -> None:
+    assert bash(workshop, command).content.endswith(f"[the working folder is still {bench.tree}]")
+    assert bash(workshop, "pwd").content == f"{bench.tree}\n[exit code 0]"
 
 
 def test_the_working_folder_may_have_any_name(workshop: Workshop, bench: Bench) -> None:
@@ -93,6 +105,14 @@ def test_shell_settings_of_the_command_do_not_break_the_call(workshop: Workshop,
 
 def test_line_numbers_in_bash_errors_are_those_of_the_command(workshop: Workshop) -> None:
     assert "line 3: nonsense" in bash(workshop, "true\ntrue\nnonsense").content
+
+
+def test_a_commands_errors_and_trace_show_nothing_that_it_does_not_say_itself(workshop: Workshop) -> None:
+    assert bash(workshop, "if then").content == (
+        "bash: -c: line 1: syntax error near unexpected token `then'\nbash: -c: line 1: `if then'\n[exit code 2]"
+    )
+    assert bash(workshop, "set -x; cd src").content.startswith("+ cd src\n[exit code 0]")
+    assert bash(workshop, "env | grep BASH_ENV").content.startswith("(no output)\n[exit code 1]")
 
 
 def test_a_here_document_works(workshop: Workshop) -> None:

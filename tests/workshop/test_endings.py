@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +13,7 @@ LATE = Ended(-15, timed_out=True, cancelled=False, duration=120.0, swept=2, runn
 
 
 def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
-    (note,) = ending(LATE, 120, time.monotonic())
+    (note,) = ending(LATE, 120)
     assert note == (
         "timed out after 120 s: the command and all its processes were killed while these ran: pytest -x, sleep 9; "
         "what it printed is above. Give a longer timeout (at most 600 s), do less in one call, or start it with "
@@ -21,13 +21,21 @@ def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
     )
 
 
+def test_a_time_out_in_the_background_names_what_can_be_done_there() -> None:
+    (note,) = ending(LATE, 120, background=7)
+    assert note.endswith(
+        'what it printed is shown by bash_output {"id": 7, "offset": 1}. Start it again with a longer timeout (at most '
+        "600 s), or with none: nothing limits it then"
+    )
+
+
 def test_a_long_silence_before_the_time_out_says_that_it_may_hang() -> None:
-    (note,) = ending(LATE, 120, time.monotonic() - 100)
+    (note,) = ending(replace(LATE, quiet=100.0), 120)
     assert "it printed nothing for 100 s: it may hang, or wait for input, of which there is none" in note
 
 
 def test_a_short_silence_is_none() -> None:
-    assert silence(time.monotonic() - 5, "x") == ""
+    assert silence(5, "x") == ""
 
 
 @pytest.mark.parametrize(
@@ -35,7 +43,7 @@ def test_a_short_silence_is_none() -> None:
     [(0, "exit code 0"), (3, "exit code 3"), (-11, "killed by SIGSEGV"), (-250, "killed by signal 250")],
 )
 def test_an_end_is_named(code: int, words: str) -> None:
-    assert ending(Ended(code, timed_out=False, cancelled=False, duration=1.0), 120, 0.0) == [words]
+    assert ending(Ended(code, timed_out=False, cancelled=False, duration=1.0), 120) == [words]
 
 
 def test_a_long_command_is_named_by_its_beginning() -> None:

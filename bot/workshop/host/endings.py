@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 
 from bot.workshop.host import limit_words
 from bot.workshop.host.shell import Ended
@@ -13,23 +12,28 @@ _SILENT = 30.0
 """Seconds without output from which on a command may hang."""
 
 _SHOWN = 60
+_LONGER = f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or start it with background"
+_LONGER_THERE = (
+    f"Start it again with a longer timeout (at most {MAX_TIMEOUT} s), or with none: nothing limits it then"
+)
 
 
-def ending(ended: Ended, timeout: float, last_output: float) -> list[str]:
-    """One sentence each. `last_output` is when it last printed something, by `time.monotonic`."""
+def ending(ended: Ended, timeout: float, background: int = 0) -> list[str]:
+    """One sentence each. `background` is the id of a command that ran there."""
     notes: list[str] = []
     if ended.cancelled:
         notes.append("cancelled: the command and all its processes were killed")
     elif ended.timed_out:
         notes.append(
             f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
-            f"what it printed is above{silence(last_output, ', and it printed nothing')}. Give a longer timeout (at "
-            f"most {MAX_TIMEOUT} s), do less in one call, or start it with background"
+            f"what it printed is {_where(background)}{silence(ended.quiet, ', and it printed nothing')}. "
+            f"{_LONGER_THERE if background else _LONGER}"
         )
     elif ended.limit is not None:
         notes.append(
             f"{limit_words.stopped(ended.limit)}, which is the limit here: the command and all its processes were "
-            f"killed{_while_running(ended)}; what it printed is above. {limit_words.next_step(ended.limit.name)}"
+            f"killed{_while_running(ended)}; what it printed is {_where(background)}. "
+            f"{limit_words.next_step(ended.limit.name)}"
         )
     elif ended.exit_code < 0:
         notes.append(f"killed by {_signal_name(-ended.exit_code)}")
@@ -41,9 +45,8 @@ def ending(ended: Ended, timeout: float, last_output: float) -> list[str]:
     return notes
 
 
-def silence(last_output: float, words: str) -> str:
-    """That nothing came for so long that it may hang; empty where it did."""
-    seconds = time.monotonic() - last_output
+def silence(seconds: float, words: str) -> str:
+    """That nothing came for so many seconds that it may hang; empty where they are few."""
     if seconds < _SILENT:
         return ""
     return f"{words} for {seconds:.0f} s: it may hang, or wait for input, of which there is none"
@@ -52,6 +55,10 @@ def silence(last_output: float, words: str) -> str:
 def on_one_line(command: str) -> str:
     line = " ".join(command.split())
     return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+
+
+def _where(background: int) -> str:
+    return f'shown by bash_output {{"id": {background}, "offset": 1}}' if background else "above"
 
 
 def _while_running(ended: Ended) -> str:

@@ -36,7 +36,8 @@ _KILLED = -int(signal.SIGKILL)
 class Ended:
     """How a shell command ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
     seconds; `limit` is the one it was stopped for. `swept` counts the processes it had left running, which were
-    killed; `running` are the command lines of what ran when it was stopped."""
+    killed; `running` are the command lines of what ran when it was stopped, `quiet` the seconds in which it had
+    printed nothing by then."""
 
     exit_code: int
     timed_out: bool = False
@@ -45,6 +46,7 @@ class Ended:
     swept: int = 0
     running: tuple[str, ...] = ()
     limit: Over | None = None
+    quiet: float = 0.0
 
     @property
     def stopped(self) -> bool:
@@ -134,6 +136,8 @@ class _Command:
         self._late = self._was_cancelled = False
         self._limit: Over | None = None
         self._running: tuple[str, ...] = ()
+        self._printed = time.monotonic()
+        self._quiet = 0.0
         self._open = True
         self._poll = select.poll()
         for fd in (keeper.fileno(), output, cancelled.fileno()):
@@ -172,11 +176,19 @@ class _Command:
 
     def ended(self, duration: float) -> Ended:
         return Ended(
-            self.exit_code, self._late, self._was_cancelled, duration, self.swept, self._running, self._limit
+            self.exit_code,
+            self._late,
+            self._was_cancelled,
+            duration,
+            self.swept,
+            self._running,
+            self._limit,
+            self._quiet,
         )
 
     def _take(self) -> bool:
         """Whether the sink has enough."""
+        self._printed = time.monotonic()
         self._open, enough = pump(self._output, self._sink)
         if not self._open:
             self._poll.unregister(self._output)
@@ -186,6 +198,7 @@ class _Command:
         self._was_cancelled = self._cancelled.is_set()
         self._late = not self._was_cancelled
         self._running = _running(self._keeper.pid)
+        self._quiet = time.monotonic() - self._printed  # before its last words, of being told to end
         self._poll.unregister(self._cancelled.fileno())
         descendants.signal_below(self._keeper.pid, signal.SIGTERM)
         self._deadline = time.monotonic() + TERM_GRACE

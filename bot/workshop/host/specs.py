@@ -162,7 +162,7 @@ BASH = ToolSpec(
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_TIMEOUT,
-                "description": f"Time limit in seconds, {DEFAULT_TIMEOUT} when left out.",
+                "description": f"Time limit in seconds, {DEFAULT_TIMEOUT} when left out, none in background.",
             },
             "background": {
                 "type": "boolean",

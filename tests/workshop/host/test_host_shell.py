@@ -142,6 +142,12 @@ def test_what_a_command_left_ends_with_its_time(shell: Shell, style: str, mark: 
     assert sleeping(mark) == []
 
 
+def test_last_words_do_not_hide_how_long_it_was_silent_before(shell: Shell) -> None:
+    """A hint that it hangs is of use with editors above all, and those say something when they are told to end."""
+    ended = shell.run("trap 'echo bye; exit' TERM; sleep 3600 & wait", timeout=1)
+    assert ended.quiet > 0.5
+
+
 def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shell, mark: str) -> None:
     """Whatever made it hard to tell whose they are: orphans in sessions of their own without an environment."""
     ended: list[Ended] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -45,9 +46,9 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     carried = context.tmp / f".cwd-{context.seq}"
     with Spill(context.spill, context.seq) as spill:
         ended = shell.run_command(
-            ["bash", "-c", f"{_leaving(carried)}; {_as_argument(command, context)}", "bash"],
+            ["bash", "-c", _as_argument(command, context), "bash"],
             cwd=cwd,
-            environment=context.environment,
+            environment={**context.environment, "BASH_ENV": _leave_word(carried)},
             timeout=timeout,
             cancelled=context.cancelled,
             sink=spill,
@@ -58,7 +59,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         spill.finish()
         shown = output.present(spill)
         limit, hints = bash_output.reached(ended, spill, context)
-    notes = [*ending(ended, timeout, spill.last_at), *hints, *_carry_over(carried, cwd, context)]
+    notes = [*ending(ended, timeout), *hints, *_carry_over(carried, cwd, context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
@@ -111,13 +112,18 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
     return command, timeout
 
 
-def _leaving(carried: Path) -> str:
-    """A trap that leaves the working folder in the file `carried`: to stand on the command's own first line, so that
-    bash's line numbers are the command's.
+def _leave_word(carried: Path) -> str:
+    """Have the shell write into `carried` where it ended: the value of BASH_ENV, which names a file that bash reads
+    before the command, so that the command itself stays as it is, in bash's error messages too.
 
-    `>|` since the command may have set noclobber.
+    That file is `carried` itself. `>|` since the command may have set noclobber; the braces keep `set -x` quiet.
     """
-    return f"trap 'pwd -P >|{_quoted(str(carried), inner=True)} 2>/dev/null' EXIT"
+    carried.write_text(_trap(carried), encoding="utf-8", errors="surrogateescape")
+    return re.sub(r'([$`"\\])', r"\\\1", str(carried))  # bash expands the value
+
+
+def _trap(carried: Path) -> str:
+    return f"unset BASH_ENV; trap '{{ pwd -P >|{_quoted(str(carried), inner=True)}; }} 2>/dev/null' EXIT\n"
 
 
 def _as_argument(command: str, context: Context) -> str:
@@ -141,10 +147,10 @@ def _working_folder(context: Context) -> Path:
         return context.root
     if os.path.isdir(context.cwd) and os.access(context.cwd, os.X_OK):
         return context.cwd
-    gone, context.cwd = context.cwd, None
+    left, context.cwd = context.cwd, None
     raise ToolFailure(
-        f"The working folder {gone} is gone, so nothing was run. It is {context.root} again: send the command once "
-        "more if it should run there."
+        f"The working folder {left} is gone or cannot be entered, so nothing was run. It is {context.root} again: "
+        "send the command once more if it should run there."
     )
 
 
@@ -154,14 +160,17 @@ def _carry_over(carried: Path, before: Path, context: Context) -> list[str]:
         left = carried.read_bytes()
         carried.unlink()
     except FileNotFoundError:
-        return []  # killed, replaced by exec, or with a trap of its own: the folder stays what it was
+        left = os.fsencode(_trap(carried))  # the command cleared the temporary folder
     except OSError as error:
         return [f"the working folder could not be carried over: {error.strerror}"]
+    if left == os.fsencode(_trap(carried)):  # killed, replaced by exec, or with a trap of its own
+        return [f"the working folder is still {before}"]
     folder = Path(os.fsdecode(left.removesuffix(b"\n")))
-    if not left or folder == before:
+    if folder == before:
         return []
-    if not folder.is_dir():
-        return [f"the working folder {folder} is gone; the next command runs in {before}"]
+    if not left or not folder.is_dir():
+        where = folder if left else "in which it ended"
+        return [f"the working folder {where} is gone; the next command runs in {before}"]
     context.cwd = folder
     outside = "" if inside(str(folder), os.path.realpath(context.root)) else ", outside the repository"
     return [f"working folder is now {folder}{outside}"]

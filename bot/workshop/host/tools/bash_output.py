@@ -25,9 +25,16 @@ _SIGNS_IN = 4096
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     job = find(arguments, context)
     job.wait(given.integer(arguments, "wait", 0, 0, MAX_WAIT), context.cancelled)
-    if arguments.get("offset") is not None:
-        job.shown = output.line_start(job.spill, given.integer(arguments, "offset", 1, 1, 1 << 40))
-    return look(job, context)
+    if arguments.get("offset") is None:
+        return look(job, context)
+    return look(job, context, _from_line(job, given.integer(arguments, "offset", 1, 1, 1 << 40)))
+
+
+def _from_line(job: Job, line: int) -> list[str]:
+    """Look from this line on; a note where there are not so many."""
+    job.shown = output.line_start(job.spill, line)
+    beyond = line - 1 > job.shown.lines
+    return [f"its output has {job.shown.lines} whole lines so far"] if beyond else []
 
 
 def look(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
@@ -86,10 +93,12 @@ def find(arguments: Mapping[str, Any], context: Context) -> Job:
 
 def _state(job: Job) -> list[str]:
     if job.runs:
-        seconds = time.monotonic() - job.began
-        return [f"running for {seconds:.1f} s{silence(job.spill.last_at, '; it printed nothing')}"]
+        now = time.monotonic()
+        return [
+            f"running for {now - job.began:.1f} s{silence(now - job.spill.last_at, '; it printed nothing')}"
+        ]
     if job.ended is None:
         return [f"it was killed, since its output could not be kept: {job.failure}"]
     if job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
-    return ending(job.ended, job.timeout or NO_LIMIT, job.spill.last_at)
+    return ending(job.ended, job.timeout or NO_LIMIT, job.number)
