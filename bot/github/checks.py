@@ -14,6 +14,9 @@ from bot.github.errors import GitHubError
 from bot.github.job_logs import StepTimes, failed_steps
 from bot.github.values import CheckRunData
 
+ACTIONS = "github-actions"
+"""The slug of the app that Actions' own token is one of."""
+
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
 # Annotations that are read of one check run, and that GitHub takes in one request.
@@ -137,7 +140,7 @@ def _first(download: Download, limit: int) -> Iterator[bytes]:
 def _check_run(data: Any) -> CheckRunData:
     output = data.get("output") or {}
     job = _JOB.search(str(data.get("details_url") or ""))
-    is_actions = (data.get("app") or {}).get("slug") == "github-actions"
+    app = str((data.get("app") or {}).get("slug") or "")
     said = [str(output.get(part) or "").strip() for part in ("title", "summary")]
     return CheckRunData(
         id=int(data["id"]),
@@ -148,8 +151,9 @@ def _check_run(data: Any) -> CheckRunData:
         summary="\n\n".join(part for part in said if part),
         annotations=int(output.get("annotations_count") or 0),
         # The job of a check run by Actions has its id; the address says so too.
-        job_id=(int(job.group(1)) if job else int(data["id"])) if is_actions else 0,
+        job_id=(int(job.group(1)) if job else int(data["id"])) if app == ACTIONS else 0,
         external_id=str(data.get("external_id") or ""),
+        app=app,
     )
 
 

@@ -147,7 +147,7 @@ class ArtifactData:
 @dataclass(frozen=True, slots=True)
 class CheckRunData:
     """One check on a commit. `annotations` is how many there are; `job_id` is 0 where it is no job of Actions.
-    `external_id` is what whoever made it calls it."""
+    `external_id` is what whoever made it calls it, `app` the slug of the app that made it."""
 
     id: int
     name: str
@@ -158,6 +158,7 @@ class CheckRunData:
     annotations: int
     job_id: int
     external_id: str = ""
+    app: str = ""
 
 
 @dataclass(frozen=True, slots=True)

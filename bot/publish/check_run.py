@@ -1,5 +1,6 @@
 """A check run of ours on a commit: neutral, with annotations, made once however often it is published.
 
+What another app made is never taken for ours, whatever it calls itself: its words would stand where ours should.
 Never more than neutral: what it says comes from the run's bundle, and branch protection may ask for a check by name.
 Most tokens may not make one, and nothing depends on it.
 """
@@ -11,8 +12,13 @@ from dataclasses import dataclass
 
 from bot.contracts.errors import GateError
 from bot.contracts.pulls import Annotation
+from bot.github.checks import ACTIONS
 from bot.github.errors import GitHubError
 from bot.github.host import Host
+from bot.github.values import Account, CheckRunData
+
+_COMPARED = 2_000
+"""Words: of a long summary the end is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ def _put(host: Host, repository: str, one: CheckReport) -> None:
     """A publishing that died half-way left the first annotations: they are added to, never doubled."""
     found = host.check_runs(repository, one.head_sha, one.name) if one.key else ()
     for there in found:
-        if there.external_id == one.key:
+        if there.external_id == one.key and is_by_us(there, host.me()) and _says(there, one):
             if missing := one.annotations[there.annotations :]:
                 host.add_annotations(
                     repository, there.id, title=one.title, summary=one.summary, annotations=missing
@@ -60,3 +66,17 @@ def _put(host: Host, repository: str, one: CheckReport) -> None:
         annotations=one.annotations,
         external_id=one.key,
     )
+
+
+def is_by_us(run: CheckRunData, me: Account | None) -> bool:
+    """Whether our app made it. A person's token makes none: those are then by the workflow's own. Where the token may
+    not ask who it is, none is ours, which costs no more than a second one."""
+    if me is None or not run.app:
+        return False
+    return run.app == ACTIONS if me.kind != "Bot" else f"{run.app}[bot]".casefold() == me.login.casefold()
+
+
+def _says(run: CheckRunData, one: CheckReport) -> bool:
+    """Whoever else writes as our app, such as another workflow, says something else."""
+    said, wanted = run.summary.split(), f"{one.title[:255]}\n\n{one.summary}".split()[:_COMPARED]
+    return said[: len(wanted)] == wanted

@@ -14,6 +14,7 @@ from bot.findings.fingerprints import Said
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account, ReviewCommentData, ReviewData
+from bot.publish.check_run import is_by_us
 from bot.publish.markers import ENDED, PROGRESS, is_ours, mark, read_mark
 from bot.publish.thread import Place, written_at
 
@@ -94,15 +95,15 @@ def last_reviewed(host: Host, repository: str, number: int) -> str:
 
 
 def trace_of(number: int, head_sha: str) -> str:
-    """The `external_id` of the check run that says that this head was looked at. A job of Actions, which has whatever
-    name its workflow gives it, cannot have it."""
+    """The `external_id` of the check run of ours that says that this head was looked at. A job of Actions, which has
+    whatever name its workflow gives it, cannot have it."""
     return f"slash-agent-reviewed:{number}:{head_sha}"
 
 
 def has_trace(host: Host, repository: str, number: int, head_sha: str) -> bool:
     """Whether a review with nothing to say left its trace on the commit. Raises `GitHubError`."""
     runs = host.check_runs(repository, head_sha, CHECK)
-    return any(one.external_id == trace_of(number, head_sha) for one in runs)
+    return any(one.external_id == trace_of(number, head_sha) and is_by_us(one, host.me()) for one in runs)
 
 
 def _nearest_trace(host: Host, repository: str, number: int, known: str) -> str:

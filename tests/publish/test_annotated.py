@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
 from bot.contracts.pulls import Annotation
 from bot.findings.parse import parse_diff
+from bot.github.values import Account, CheckRunData
 from bot.publish.annotated import MOST, NAME, on_lines
-from bot.publish.check_run import CheckReport, report
+from bot.publish.check_run import CheckReport, is_by_us, report
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import EVIDENCE, problem
 
@@ -97,6 +100,45 @@ def test_annotations_go_fifty_at_a_time_and_a_broken_off_publishing_is_gone_on_w
         "PATCH",
         "PATCH",
     ]
+
+
+def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(world: World) -> None:
+    remarks = [Annotation("invoice.py", 1, "warning", "remark")]
+    one = CheckReport(NAME, world.base_sha, "1 new problem", "s", remarks, "key")
+    world.forge.add_user("some-ci[bot]", kind="Bot")
+    granted: dict[str, Any] = {"checks": "write", "contents": "read"}
+    other = world.github(world.forge.token("some-ci[bot]", granted, repo=REPO))
+    assert report(other, REPO, replace(one, annotations=[replace(remarks[0], message="all is well")])) == ()
+    host = world.github(check_token(world, checks="write"))
+    assert report(host, REPO, one) == report(host, REPO, one) == ()
+    ours, theirs = runs(world, world.base_sha)
+    assert (ours["app"]["slug"], theirs["app"]["slug"]) == ("github-actions", "some-ci")
+    assert [remark["message"] for remark in ours["remarks"]] == ["remark"]
+
+
+def test_a_check_run_by_our_own_app_that_says_something_else_is_not_taken_for_ours(world: World) -> None:
+    remarks = [Annotation("invoice.py", 1, "warning", "remark")]
+    one = CheckReport(NAME, world.base_sha, "1 new problem", "what it is", remarks, "key")
+    host = world.github(check_token(world, checks="write"))
+    assert report(host, REPO, replace(one, title="0 new problems", summary="all is well")) == ()
+    assert report(host, REPO, one) == report(host, REPO, one) == ()
+    made = [line for line in world.writes() if "check-runs" in line]
+    assert [line.split(" ")[0] for line in made] == ["POST", "POST"]
+
+
+@pytest.mark.parametrize(
+    ("app", "me", "ours"),
+    [
+        ("slash-agent", Account("slash-agent[bot]", 7, "Bot"), True),
+        ("github-actions", Account("slash-agent[bot]", 7, "Bot"), False),
+        ("slash-agent", None, False),
+        ("", Account("[bot]", 7, "Bot"), False),
+        ("github-actions", Account("ann", 8, "User"), True),
+        ("ann", Account("ann", 8, "User"), False),
+    ],
+)
+def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool) -> None:
+    assert is_by_us(CheckRunData(1, NAME, "completed", "neutral", "", "", 0, 0, "key", app), me) is ours
 
 
 def test_a_commit_that_is_gone_is_a_sentence(world: World) -> None:

@@ -13,7 +13,8 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.findings.fingerprints import fingerprint
-from bot.publish.review_past import CHECK, last_reviewed, review_mark
+from bot.publish.check_run import CheckReport, report
+from bot.publish.review_past import CHECK, last_reviewed, review_mark, trace_of
 from bot.publish.thread import place_of
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
@@ -174,6 +175,17 @@ def test_a_token_that_may_make_no_check_run_leaves_no_trace_and_fails_nothing(pu
 def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed) -> None:
     """Any workflow in the head of a pull request can call a job what it likes."""
     pull.world.forge.add_check_run(REPO, pull.head, CHECK, "neutral", app="github-actions[bot]")
+    assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
+
+
+def test_what_another_app_made_is_no_trace(pull: Reviewed) -> None:
+    """Who may make check runs must not have a head passed over."""
+    pull.world.forge.add_user("some-ci[bot]", kind="Bot")
+    other = pull.world.github(
+        pull.world.forge.token("some-ci[bot]", {"checks": "write", "contents": "read"}, repo=REPO)
+    )
+    key = trace_of(pull.number, pull.head)
+    assert report(other, REPO, CheckReport(CHECK, pull.head, "Nothing to say", "s", key=key)) == ()
     assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
 
 
