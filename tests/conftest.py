@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -73,6 +74,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, reason in missing.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+_TAIL = 20_000
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what the runs in its folder wrote into their journals last: no assertion's words are long
+    enough for why a run went another way than its script."""
+    report = yield
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and folder is not None:
+        told = {path.read_text("utf-8", "replace"): path for path in sorted(folder.rglob("journal.jsonl"))}
+        report.sections += [(f"end of {path}", text[-_TAIL:]) for text, path in told.items()]
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -120,8 +120,9 @@ def _in_the_call(home: Path) -> Path:
     until = time.monotonic() + 240
     while time.monotonic() < until:
         for path in home.glob(".local/state/slash-agent/runs/*/journal.jsonl"):
-            last_call = path.read_text("utf-8", "replace").rpartition('"type":"call"')[2]
-            if '"name":"bash"' in last_call.partition("\n")[0]:
+            # A whole line each, and of a call: the header names every tool there is.
+            lines = path.read_text("utf-8", "replace").split("\n")[:-1]
+            if any(line.startswith('{"type":"call"') and '"name":"bash"' in line for line in lines):
                 return path.parent
         time.sleep(0.1)
     raise AssertionError("the run did not come to its command")

@@ -14,6 +14,7 @@ import atexit
 import functools
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -45,7 +46,8 @@ def run(
     """What `subprocess.run` gives for `argv`; forked if it is the program as `command` names it. Without
     `environment` it is ours.
 
-    Raises `subprocess.TimeoutExpired` after `limit` seconds, with the process ended.
+    What it said is printed: pytest shows it where the test fails. Raises `subprocess.TimeoutExpired` after `limit`
+    seconds, with the process ended.
     """
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
@@ -61,7 +63,7 @@ def run(
         stdin.write(input.encode())
         stdin.seek(0)
         try:
-            return _run_forked(asked, words, stdin.fileno(), limit)
+            return _printed(_run_forked(asked, words, stdin.fileno(), limit))
         except _NoServerError:
             # It said why on standard error. Nothing that is tested hangs on it.
             return run_cold(words, env, cwd, input, limit)
@@ -75,7 +77,7 @@ def run_cold(
     limit: float = LIMIT,
 ) -> subprocess.CompletedProcess[str]:
     """The same, and the program is started as it is everywhere else."""
-    return subprocess.run(
+    done = subprocess.run(
         [str(word) for word in argv],
         env=None if environment is None else dict(environment),
         cwd=cwd,
@@ -85,6 +87,12 @@ def run_cold(
         timeout=limit,
         check=False,
     )
+    return _printed(done)
+
+
+def _printed(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    print(f"$ {shlex.join(done.args)}", done.stdout, done.stderr, f"ended with {done.returncode}", sep="\n")
+    return done
 
 
 @functools.cache
