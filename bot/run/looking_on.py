@@ -4,7 +4,8 @@ of problems, which goes into the journal and the outcome."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.policy.schema import DiagnosticsPolicy
 from bot.run.agent_workshop import CallPlace
+from bot.run.server_terms import ServerTerms
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
@@ -33,22 +35,33 @@ _UNREADABLE = "What the tool host said of problems in code could not be read: {}
 
 
 def asked_of(
-    wanted: DiagnosticsPolicy, said: Collection[str] = (), *, again: bool = False
-) -> Mapping[str, Any] | None:
+    wanted: DiagnosticsPolicy, terms: ServerTerms, said: Collection[str] = (), *, again: bool = False
+) -> dict[str, Any] | None:
     """What a tool host is told; `None` where nothing looks on. `said` was said in this run already; `again` where
     another host worked on the tree before."""
     if wanted.off:
         return None
     servers = {name: {"command": one.command, "off": one.off} for name, one in wanted.servers.items()}
-    return {"wait": wanted.wait, "servers": servers, "said": sorted(said), "again": again}
+    return {
+        "wait": wanted.wait, "servers": servers, "said": sorted(said), "again": again,
+        "only_ours": terms.only_ours, "refused": dict(terms.refused),
+    }  # fmt: skip
 
 
 class LookingOn:
-    """`wanted` is `None` where nothing is to look on. One a run; its workshops follow one another."""
+    """`wanted` is `None` where nothing is to look on; `terms` says which programs may. One a run; its workshops follow
+    one another."""
 
-    def __init__(self, wanted: DiagnosticsPolicy | None, journal: Journal) -> None:
+    def __init__(
+        self,
+        wanted: DiagnosticsPolicy | None,
+        journal: Journal,
+        terms: Callable[[], ServerTerms] = ServerTerms,
+    ) -> None:
         self._wanted = wanted
         self._journal = journal
+        self._terms = terms
+        self._since = 0
         self._said: set[str] = set()
         self._before: dict[str, ServerUse] = {}
         self._uses: dict[str, ServerUse] = {}
@@ -57,7 +70,9 @@ class LookingOn:
     def asked(self, number: int) -> Mapping[str, Any] | None:
         """What the n-th tool host over the agent's tree is told; `None` where nothing looks on."""
         self._before, self._uses, self._standing = self._together(), {}, ()
-        return None if self._wanted is None else asked_of(self._wanted, self._said, again=number > 0)
+        asked = self._wanted and asked_of(self._wanted, self._terms(), self._said, again=number > 0)
+        self._since = self._since or time.time_ns()
+        return {**asked, "since": self._since} if asked else None
 
     def hear(self, place: CallPlace | None, outcome: ToolOutcome) -> ToolOutcome:
         """Journal what was found in what a call changed, and take it out of the call's metadata."""

@@ -54,6 +54,7 @@ from bot.run.pictures import Pictures, begin_to_look
 from bot.run.profiles import REPORT_FINDING, profile_of
 from bot.run.results import Results
 from bot.run.rounds import Rounds
+from bot.run.server_terms import server_terms
 from bot.run.signals import cancelled_after
 from bot.run.skills import RunSkills
 from bot.run.stop_hook import StopHook
@@ -142,9 +143,11 @@ class Run:
         )
         self.reviewing = self._reviewing()
         reviewing = (self.reviewing.tool,) if self.reviewing else ()
-        # A server may be the repository's own program: of a fork's head none is started.
-        looks_on = not profile.read_only and not profile.unrun
-        self.looking_on = LookingOn(policy.diagnostics if looks_on else None, journal)
+        self.looking_on = LookingOn(
+            None if profile.read_only else policy.diagnostics,
+            journal,
+            lambda: server_terms(policy, tier, profile),
+        )
         self.workshop = AgentWorkshop(self._start, self.workshops.changed, redactor.text, self.looking_on)
         self.archive = Archive(job.folder.archive, redactor.text)
         self.subagents = RunSubagents(

@@ -21,6 +21,7 @@ from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.run.lent import LentModels
 from bot.run.looking_on import asked_of
+from bot.run.server_terms import server_terms
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
 from bot.run.workshops import in_bytes
@@ -73,7 +74,7 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> Answered:
             environment=environment,
             ask=gatekeeper.answer,
             assume_read=asked.assume_read,
-            diagnostics=asked_of(policy.diagnostics),
+            diagnostics=asked_of(policy.diagnostics, server_terms(policy, Tier.LOCAL)),
             limits=in_bytes(policy.sandbox.limits),
         )
         with workshop:

@@ -21,6 +21,7 @@ from bot.policy.load import load_policy
 from bot.run.agent_workshop import CallPlace
 from bot.run.looking_on import FIELD, LookingOn, asked_of
 from bot.run.replay import Replay, replay
+from bot.run.server_terms import ServerTerms
 from bot.workshop.client.diagnosed import diagnosis, standing
 from tests.run.conftest import Cli
 from tests.run.test_fix import MODELS
@@ -174,7 +175,7 @@ def test_hosts_of_one_run_add_up_and_nothing_is_said_twice(tmp_path: Path) -> No
 
 
 def test_where_nothing_is_to_look_on_no_host_is_told() -> None:
-    assert asked_of(load_policy("diagnostics: {off: true}").diagnostics) is None
+    assert asked_of(load_policy("diagnostics: {off: true}").diagnostics, ServerTerms()) is None
 
 
 def test_a_host_that_was_taken_over_does_not_fill_the_models_context_at_the_end(tmp_path: Path) -> None:

@@ -36,11 +36,12 @@ class Diagnosing:
     """One a tool host. Used by the working thread alone."""
 
     def __init__(self, context: Context, scanner: Scanner, asked: Mapping[str, Any]) -> None:
-        """`asked` is what `hello` says: `wait`, `servers`, `said`, and `again` where a host before this one worked on
-        the tree."""
+        """`asked` is what `hello` says: `wait`, `servers`, `said`, which programs may be started (`only_ours`,
+        `refused`, `since`), and `again` where a host before this one worked on the tree."""
         self._context = context
         self._scanner = scanner
         self._asked = asked
+        self._began = time.time_ns()
         self._shown: queue.Queue[tuple[str, str]] = queue.Queue()
         self._session: Session | None = None
         self._loader: threading.Thread | None = None
@@ -146,13 +147,18 @@ class Diagnosing:
         return self._session
 
     def _new_session(self) -> Session:
+        from bot.workshop.host.lsp.origins import Terms
         from bot.workshop.host.lsp.probe import Settings
         from bot.workshop.host.lsp.session import Session
 
+        asked = self._asked
+        since = asked.get("since", self._began)
+        terms = Terms(asked.get("only_ours", ""), asked.get("refused", {}), since)
         settings = Settings(
-            self._asked["wait"], self._asked.get("servers", {}), frozenset(self._asked.get("said", ()))
+            asked["wait"], asked.get("servers", {}), frozenset(asked.get("said", ())), terms=terms
         )
-        self._session = Session(self._context, settings, self._before, self._now)
+        base = self._scanner.base_content
+        self._session = Session(self._context, settings, self._before, self._now, base)
         return self._session
 
     def _now(self, name: str) -> str | None:

@@ -103,6 +103,26 @@ def test_a_project_that_cannot_be_checked_is_no_clean_one(looked: Looked) -> Non
     assert line == f"Diagnostics: cargo is off for the rest of the run: {why}"
 
 
+def test_a_build_script_that_the_run_wrote_is_not_run(looked: Looked) -> None:
+    """Breaks: bot/workshop/host/lsp/cargo.py "if why := self._why_not():"."""
+    (looked.root / "build.rs").write_text("fn main() {}\n")
+    looked.base["build.rs"] = "fn main() {}\n"
+    for name in ("Cargo.toml", "Cargo.lock"):
+        (looked.root / name).write_text("")
+    path = looked.session.context.environment
+    path["PATH"] = f"{looked.folder}:{path['PATH']}"  # type: ignore[index]  # a dict
+    (looked.folder / "cargo").write_text("#!/bin/sh\n")
+    (looked.folder / "cargo").chmod(0o755)
+    looked.read("lib.rs", "fn a() {}\n")
+    calls = looked.folder / "tmp" / "cargo-target.calls"
+    before = calls.read_text()
+    lines = said(looked.change("build.rs", "fn main() { evil() }\n"))
+    assert lines == [
+        "Diagnostics: cargo is off for the rest of the run: build.rs was changed in this run, and would be run"
+    ]
+    assert calls.read_text() == before
+
+
 def test_what_is_in_the_way_of_cargo_is_named(tmp_path: Path) -> None:
     from tests.workshop.lsp.test_registry import known, place, project
 

@@ -17,6 +17,7 @@ from bot.workshop.host.context import Answer as Permission
 from bot.workshop.host.context import Context
 from bot.workshop.host.history import History
 from bot.workshop.host.lsp import session as sessions
+from bot.workshop.host.lsp.origins import Terms
 from bot.workshop.host.lsp.probe import Settings, environment_of
 from bot.workshop.host.lsp.registry import SERVERS
 from bot.workshop.host.lsp.session import Session
@@ -56,8 +57,12 @@ class Looked:
             records=Records(),
             history=History(folder / "history"),
         )
-        settings = Settings(wait, servers, memory=memory, pauses=QUICK)
-        self.session = Session(context, settings, self.base.get, self._now)
+        terms = Terms(since=time.time_ns())
+        settings = Settings(wait, servers, memory=memory, pauses=QUICK, terms=terms)
+        self.session = Session(context, settings, self.base.get, self._now, self._began_with)
+
+    def _began_with(self, name: str) -> bytes | None:
+        return None if name not in self.base else self.base[name].encode()
 
     def read(self, name: str, content: str) -> None:
         (self.root / name).write_text(content)
@@ -167,6 +172,23 @@ def test_a_text_before_that_was_not_answered_for_is_asked_about_again(begin: Beg
         line["params"]["contentChanges"] for line in log if line.get("method", "").endswith("didChange")
     ]
     assert [change[0]["text"] for change in changes] == ["b\n", "a\n", "c\n"]
+
+
+def test_a_server_that_died_is_not_started_again_as_another_program(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/probe.py "if why := why_not():"."""
+    looked = begin(ty=pulls(CLEAN, [["exit", 1]]))
+    server, command = looked.root / "server.sh", looked.session.settings.servers["ty"]["command"]
+    looked.base["server.sh"] = f"#!/bin/sh\nexec {command}\n"
+    server.write_text(looked.base["server.sh"])
+    server.chmod(0o755)
+    looked.session.settings.servers["ty"]["command"] = "./server.sh"  # type: ignore[index]  # a dict
+    looked.read("a.py", "a\n")
+    server.write_text("#!/bin/sh\ntouch canary\n")
+    looked.change("a.py", "b\n")
+    assert eventually(lambda: bool(looked.session.uses()[0].note))
+    why = "could not be started: server.sh was changed in this run, and would be run"
+    assert looked.session.uses()[0].note == why
+    assert not (looked.root / "canary").exists()
 
 
 def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +28,23 @@ _LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING}
 
 
 class Cargo:
-    """As `servers.Server`, for a lane. `argv` is the program with what comes before `check`."""
+    """As `servers.Server`, for a lane. `argv` is the program with what comes before `check`; `why_not` is asked before
+    each run."""
 
-    def __init__(self, argv: tuple[str, ...], environment: Mapping[str, str], context: Context) -> None:
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        environment: Mapping[str, str],
+        context: Context,
+        why_not: Callable[[], str],
+    ) -> None:
         self.name = "cargo"
         self.version = ""
         self.off = ""
         self._argv = [*argv, "check", "--quiet", "--message-format=json", "--offline", "--locked"]
         self._environment = environment
         self._context = context
+        self._why_not = why_not
         self._cancelled = Cancellation()
         self._texts: dict[str, str] = {}
         self._news = threading.Condition()
@@ -138,6 +146,8 @@ class Cargo:
         self._first_answer = self._first_answer or time.monotonic() - self._began
 
     def _check(self) -> dict[str, tuple[Problem, ...]] | str:
+        if why := self._why_not():
+            return why
         try:
             done = run_program(
                 self._argv,

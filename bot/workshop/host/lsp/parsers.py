@@ -40,11 +40,12 @@ Check = Callable[[Context, str, str, float], Answered]
 @dataclass(frozen=True, slots=True)
 class Parser:
     """`find` says at a place how it is run, or why it cannot be; `instead` names those whose work it does where they
-    are missing, and only then."""
+    are missing, and only then; `program` is what it starts that is not ours."""
 
     name: str
     find: Callable[[Place], Check | str]
     instead: tuple[str, ...] = ()
+    program: str = ""
 
     def takes(self, path: str) -> bool:
         return PurePosixPath(path).suffix.lower() in PARSED[self.name]
@@ -131,8 +132,8 @@ PARSERS: tuple[Parser, ...] = (
     Parser("json", _parsed("json")),
     Parser("toml", _parsed("toml")),
     Parser("yaml", _yaml),
-    Parser("shellcheck", _shellcheck),
-    Parser("bash", _bash, instead=("shellcheck",)),
+    Parser("shellcheck", _shellcheck, program="shellcheck"),
+    Parser("bash", _bash, instead=("shellcheck",), program="bash"),
 )
 
 

@@ -4,7 +4,7 @@ a network and leads what it writes out of the tree."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from bot.contracts.plain_text import printable
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp.cargo import Cargo
+from bot.workshop.host.lsp.origins import Origins, Terms
 from bot.workshop.host.lsp.programs import Program
 from bot.workshop.host.lsp.registry import Known, Start
 from bot.workshop.host.lsp.servers import Hub, Pauses, Server
@@ -33,17 +34,20 @@ _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`wait` is how long an edit waits, in seconds; `servers` what the policy says of each, by name; `said` what was
-    said in this run already. `versions` is filled by probes."""
+    said in this run already, `terms` which may be started. `versions` is filled by probes."""
 
     wait: float = WAIT
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     said: frozenset[str] = frozenset()
     memory: int = MEMORY
     pauses: Pauses = field(default_factory=Pauses)
+    terms: Terms = field(default_factory=Terms)
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def begin(known: Known, start: Start, context: Context, hub: Hub, settings: Settings) -> Server | Cargo | str:
+def begin(
+    known: Known, start: Start, context: Context, hub: Hub, settings: Settings, origins: Origins
+) -> Server | Cargo | str:
     """The server, started; else why not. A name on PATH proves nothing: rustup's stand-ins exit with 1."""
     environment = environment_of(known, context)
     try:
@@ -62,8 +66,12 @@ def begin(known: Known, start: Start, context: Context, hub: Hub, settings: Sett
         return f"{' '.join(start.asks)} {_how(done.timed_out, done.exit_code)}{_last(done.errors)}"
     found = _NUMBER.search(done.output.decode("utf-8", "replace"))
     settings.versions[known.name] = found[0] if found else ""
+
+    def why_not() -> str:
+        return origins.why_not(known.name, start.argv, start.runs)
+
     if known.name == "cargo":
-        return Cargo(start.argv, environment, context)
+        return Cargo(start.argv, environment, context, why_not)
     return hub.start(
         Program(
             known.name,
@@ -73,7 +81,7 @@ def begin(known: Known, start: Start, context: Context, hub: Hub, settings: Sett
             start.settings,
             start.options,
             pauses=settings.pauses,
-            spawn=lambda program: spawned(program, context),
+            spawn=lambda program: spawned(program, context, why_not),
         )
     )
 
@@ -85,9 +93,12 @@ def environment_of(known: Known, context: Context) -> dict[str, str]:
     return {**held, "XDG_CACHE_HOME": f"{context.tmp}/cache", **own}
 
 
-def spawned(program: Program, context: Context) -> Any:
+def spawned(program: Program, context: Context, why_not: Callable[[], str]) -> Any:
+    """Asked again each time: a server that died may be another program by now."""
     import subprocess
 
+    if why := why_not():
+        raise OSError(why)
     return context.keepers.start_beside(
         program.argv,
         cwd=program.root,

@@ -24,6 +24,9 @@ _RUST = {".rs": "rust"}
 _TSC_SPEAKS = 7
 """From this version on TypeScript's own compiler is a language server."""
 
+_CARGO_RUNS = ("build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
+"""What cargo runs, or is told there to run."""
+
 _SMALL_FILE = 1 << 20
 
 
@@ -47,7 +50,7 @@ class Place:
         return self._of_environment(name)
 
     def anywhere(self, name: str) -> str:
-        return self.of_project(name) or self._on_path(name)
+        return self.of_project(name) or self.on_path(name)
 
     def above(self, *names: str) -> Path | None:
         """The first of these files in the folder of the file or above it, within the tree."""
@@ -60,7 +63,7 @@ class Place:
             folder = folder.parent
             yield folder
 
-    def _on_path(self, name: str) -> str:
+    def on_path(self, name: str) -> str:
         places = (Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder)
         return next((str(path) for path in places if _runs(path)), "")
 
@@ -72,12 +75,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How one is started here. `asks` is the command line that names its version."""
+    """How one is started here. `asks` is the command line that names its version; `runs` are files of the project whose
+    code it runs."""
 
     argv: tuple[str, ...]
     asks: tuple[str, ...]
     options: object = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
 
 
 Find = Callable[[Place], "Start | str"]
@@ -129,7 +134,7 @@ def _typescript(place: Place) -> Start | str:
     if own and server:
         library = str(own.parent / "lib")
         options = {"tsserver": {"path": library}, "disableAutomaticTypingAcquisition": True}
-        return Start((server, "--stdio"), (server, "--version"), options)
+        return Start((server, "--stdio"), (server, "--version"), options, runs=(f"{library}/tsserver.js",))
     if own:
         return f"the project's TypeScript {version} needs typescript-language-server, which is not there"
     return "there is no TypeScript in node_modules or on PATH"
@@ -138,7 +143,7 @@ def _typescript(place: Place) -> Start | str:
 def _gopls(place: Place) -> Start | str:
     if not place.above("go.mod", "go.work"):
         return "there is no go.mod"
-    program = place.anywhere("gopls")
+    program = place.on_path("gopls")
     return Start((program,), (program, "version")) if program else "it is not installed"
 
 
@@ -170,8 +175,9 @@ def _cargo(place: Place) -> Start | str:
         return "there is no Cargo.toml in the root"
     if not (place.root / "Cargo.lock").is_file():
         return "there is no Cargo.lock, and cargo would write one"
-    program = place.anywhere("cargo")
-    return Start((program,), (program, "--version")) if program else "it is not installed"
+    program = place.on_path("cargo")
+    runs = tuple(str(found) for name in _CARGO_RUNS if (found := place.above(name)))
+    return Start((program,), (program, "--version"), runs=runs) if program else "it is not installed"
 
 
 SERVERS: tuple[Known, ...] = (
@@ -227,7 +233,7 @@ def commanded(command: str, found: Start | str) -> Start | str:
     if not argv:
         return "its command in the policy is empty"
     usual = found if isinstance(found, Start) else Start((), ())
-    return Start(argv, (argv[0], "--version"), usual.options, usual.settings)
+    return Start(argv, (argv[0], "--version"), usual.options, usual.settings, usual.runs)
 
 
 def _version(package: Path) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.contracts.problems import Answer, ServerUse
@@ -115,7 +116,7 @@ class Hub:
             return None
         try:
             return future.result(max(0.0, seconds) + _GRACE)
-        except TimeoutError:
+        except (TimeoutError, CancelledError):  # the loop does not come to it, or ended meanwhile
             future.cancel()
             return None
 

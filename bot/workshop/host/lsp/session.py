@@ -20,6 +20,7 @@ from bot.workshop.host.lsp.baseline import Change, compare, together
 from bot.workshop.host.lsp.cargo import Cargo
 from bot.workshop.host.lsp.installed import Missing
 from bot.workshop.host.lsp.lane import Lane, Look, Watched
+from bot.workshop.host.lsp.origins import Origins
 from bot.workshop.host.lsp.probe import Settings, begin
 from bot.workshop.host.lsp.registry import SERVERS, Known, Place, Start, commanded, of_interest
 from bot.workshop.host.lsp.servers import Answered, Hub
@@ -43,12 +44,13 @@ _RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
 @dataclass(slots=True)
 class Session:
     """`before(name)` is a file's text before the agent's first change of it, by what the run keeps; `None` where it was
-    not there. `now(name)` is its text now, `None` where it is gone or no text."""
+    not there. `now(name)` is its text now, `None` where it is gone or no text; `base(name)` what the run began with."""
 
     context: Context
     settings: Settings
     before: Callable[[str], str | None]
     now: Callable[[str], str | None]
+    base: Callable[[str], bytes | None] = lambda name: None
     servers: Sequence[Known] = SERVERS
     hub: Hub = field(default_factory=Hub)
     _files: dict[str, Watched] = field(default_factory=dict)
@@ -60,9 +62,11 @@ class Session:
     _over_memory: dict[str, str] = field(default_factory=dict)
     _standing: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
     _ended: threading.Event = field(default_factory=threading.Event)
+    _origins: Origins = field(init=False)
 
     def __post_init__(self) -> None:
         self._said |= self.settings.said
+        self._origins = Origins(self.context, self.settings.terms, self.base)
 
     def read(self, name: str, text: str) -> None:
         """The agent was shown this file, which it may change later. Returns at once."""
@@ -180,6 +184,8 @@ class Session:
         found = known.find(self._place(name))
         if command := str(asked.get("command", "")):
             found = commanded(command, found)
+        if isinstance(found, Start):
+            found = self._origins.why_not(known.name, found.argv, found.runs) or found
         if not isinstance(found, Start) or len(self._lanes) >= MOST_SERVERS:
             why = f"there are {MOST_SERVERS} servers already" if isinstance(found, Start) else found
             self._refused[known.name] = why
@@ -187,7 +193,11 @@ class Session:
         if not self._lanes:
             threading.Thread(target=self._mind_memory, name="memory of servers", daemon=True).start()
         start = found
-        lane = Lane(known, lambda: begin(known, start, self.context, self.hub, self.settings), self._tell)
+        lane = Lane(
+            known,
+            lambda: begin(known, start, self.context, self.hub, self.settings, self._origins),
+            self._tell,
+        )
         self._lanes[known.name] = lane
         return lane
 
@@ -239,13 +249,18 @@ class Session:
                 or self._is_there(parser.instead)
             ):
                 continue
-            run = parser.find(self._place(own[0].name))
+            run = self._found(parser, self._place(own[0].name))
             if isinstance(run, str):
                 self._refused[parser.name] = run
                 continue
             found = [self._parse(parser.name, run, file, until) for file in own]
             answers, changes = zip(*found, strict=True)
             yield parser.name, min(answers, key=_RANK.index), together(changes)
+
+    def _found(self, parser: parsers.Parser, place: Place) -> parsers.Check | str:
+        program = parser.program and place.anywhere(parser.program)
+        why = self._origins.why_not(parser.name, (program,)) if program else ""
+        return why or parser.find(place)
 
     def _parse(self, name: str, run: parsers.Check, file: Watched, until: float) -> tuple[Answer, Change]:
         assert file.now is not None

@@ -1,0 +1,70 @@
+"""Programs of the repository that would be started to look on while files are edited: none is where a rule would deny
+the agent such a command, and none that the run itself put there (A-29, A-54)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from tests.run.conftest import Cli
+from tests.support.attacks import fix_with
+from tests.support.model_script import Call
+from tests.support.repositories import commit_all, make_repository
+from tests.support.workshops import Bench, bash, eventually, make_tree
+
+BIN = "node_modules/.bin"
+EDIT = {"path": "a.js", "old": "1", "new": "2"}
+FILES = {"a.js": "let a = 1\n", "biome.json": "{}\n", ".oxlintrc.json": "{}\n"}
+
+
+def program(canary: object) -> str:
+    return f'#!/bin/sh\necho "$0" >> {canary}\nexit 1\n'
+
+
+@pytest.mark.bubblewrap
+def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/run/server_terms.py "if why := _denied(policy, tier, _OPAQUE):"."""
+    policy = "version: 1\nrules: [{effect: deny, opaque: true}]\n"
+    files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/tsc": program("canary.txt")}
+    repo = make_repository(tmp_path / "app", {**files, ".github/agent.yml": policy, "b.py": "b = 1\n"})
+    for name in ("biome", "tsc"):
+        (repo / BIN / name).chmod(0o755)
+    commit_all(repo)
+    edits = [Call("edit", {**EDIT, "path": path}) for path in ("a.js", "b.py")]
+    views = [Call("view", {"path": path}) for path in ("a.js", "b.py")]
+    attacked = fix_with(cli.home, repo, [*views, *edits], cli.environment(), cold=False)
+    why = "it runs what the project says, and rules[0] (.github/agent.yml:2) does not allow opaque commands"
+    for name in ("biome", "typescript"):
+        assert f"Diagnostics: {name} is not available: {why}" in attacked.seen[2]
+    assert "no new problems (ty, ruff)" in attacked.seen[3]
+    assert attacked.files == {"a.js", "b.py"}
+
+
+def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: Path) -> None:
+    """What setup left in a folder that git does not know is started: one that fails is off, and no more.
+
+    Breaks: bot/workshop/host/lsp/origins.py "if changed := next("
+    """
+    canary = tmp_path / "canary"
+    files = {**FILES, f"{BIN}/biome": program(canary), "evil": program(canary), ".gitignore": "tsc\noxlint\n"}
+    tree = make_tree(tmp_path / "tree", files)
+    left = tree / BIN / "tsc"
+    left.write_text(program(canary))
+    os.utime(left, (1, 1))
+    for name in ("tsc", "biome"):
+        (tree / BIN / name).chmod(0o755)
+    bench = Bench(tmp_path, tree)
+    servers = {name: {} for name in ("typescript", "biome", "oxlint")}
+    workshop = bench.start(diagnostics={"wait": 30.0, "servers": servers}, assume_read=True)
+    planted = {"path": f"{BIN}/biome", "content": program(canary) + "# mine\n"}
+    assert not workshop.call("write", planted, CancelToken()).is_error
+    bash(workshop, f"chmod +x evil; ln -s ../../evil {BIN}/oxlint")
+    said = workshop.call("edit", EDIT, CancelToken()).content
+    assert f"biome is not available: {BIN}/biome was changed in this run, and would be run" in said
+    assert f"oxlint is not available: {BIN}/oxlint was changed in this run, and would be run" in said
+    assert eventually(canary.exists)
+    bench.close()
+    assert canary.read_text() == f"{left}\n"
