@@ -1,7 +1,7 @@
 """Writes journals: JSON Lines, append-only, one system call a line, redacted before it is written.
 
-A killed process loses at most the deltas of the last tenth of a second (see `bot/agent/receive.py`), since
-each line goes to the kernel as it happens. Only `close` asks for the disk itself: that costs milliseconds.
+A killed process loses at most the end of what the model was saying (see `bot/agent/receive.py`), since each line
+goes to the kernel as it happens. Only `close` asks for the disk itself: that costs milliseconds.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Journal:
     ) -> None:
         self.path = path
         self.failure = ""
+        self.redact = redact
         self.watch: Callable[[Record, str], None] = lambda record, agent: None
         self._clock = clock
         self._opened = clock()
@@ -147,6 +148,10 @@ class SubJournal:
     @property
     def failure(self) -> str:
         return self._journal.failure
+
+    def redact(self, text: str) -> str:
+        """`text` as the journal keeps it."""
+        return self._journal.redact(text)
 
     def write(self, record: Record) -> None:
         self._journal.write(record, self._agent)

@@ -25,7 +25,8 @@ from bot.contracts.model import ModelRequest, Provider
 NOT_WHOLE = "The model's API ended its answer without saying that it was whole."
 FLUSH_CHARACTERS = 1024
 FLUSH_SECONDS = 0.1
-_HOLD_BACK = 4096
+_HELD = 512
+"""Characters. In no form that is looked for does a secret need more to be known for one."""
 
 Kind = Literal["text", "thinking", "arguments"]
 
@@ -102,8 +103,8 @@ def _keep(event: Event, deltas: DeltaWriter, journal: Journal | SubJournal, turn
 class DeltaWriter:
     """Joins deltas into few journal lines: one at 1024 characters, after 100 ms, or where a block ends.
 
-    A secret must not slip past the redactor by being cut in two, so a line that is not the end of its block
-    stops at white space, which secrets hold none of; the rest waits, up to 4096 characters.
+    A secret must not slip past the redactor by being cut in two. So the last 512 characters wait until the block ends,
+    and a line ends only where nothing that is masked lies across its end.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class DeltaWriter:
         self._block: tuple[Kind, int] = ("text", -1)
         self._waiting: list[str] = []
         self._size = 0
+        self._least = 0
         self._written_at = clock()
 
     def add(self, kind: Kind, text: str, index: int = -1) -> None:
@@ -124,7 +126,7 @@ class DeltaWriter:
         self._waiting.append(text)
         self._size += len(text)
         now = self._clock()
-        if self._size >= FLUSH_CHARACTERS or now - self._written_at >= FLUSH_SECONDS:
+        if self._size >= _HELD + FLUSH_CHARACTERS or now - self._written_at >= FLUSH_SECONDS:
             self._write_safe_part(now)
 
     def flush(self) -> None:
@@ -132,16 +134,22 @@ class DeltaWriter:
         self._write("".join(self._waiting), "")
 
     def _write_safe_part(self, now: float) -> None:
-        text = "".join(self._waiting)
-        end = max(text.rfind(" "), text.rfind("\n")) + 1
-        if not end and len(text) >= _HOLD_BACK:
-            end = len(text)
-        self._write(text[:end], text[end:])
         self._written_at = now
+        if self._size <= max(_HELD, self._least):
+            return
+        text = "".join(self._waiting)
+        first, rest = text[:-_HELD], text[-_HELD:]
+        shown = self._journal.redact(text)
+        if shown == text or shown == self._journal.redact(first) + self._journal.redact(rest):
+            self._write(first, rest)
+        else:
+            self._waiting = [text]
+            self._least = 2 * len(text)  # else a long one would be looked through with each delta
 
     def _write(self, text: str, rest: str) -> None:
         self._waiting = [rest] if rest else []
         self._size = len(rest)
+        self._least = 0
         if text:
             kind, index = self._block
             self._journal.write(Delta(self._turn, kind, text, index))

@@ -117,10 +117,11 @@ def _internal_error(verb: str, error: Exception) -> ExitCode:
 
 
 def _say(line: str) -> None:
-    """An error may quote what a command of the repository printed: nothing of it is a command to the runner."""
+    """An error may quote what a command of the repository printed: nothing of it is a command to the runner, and no
+    secret."""
     from bot.github.actions import Actions
 
-    Actions(os.environ, sys.stderr).print(line)
+    Actions(os.environ, sys.stderr).print(_masked(line))
 
 
 def _summarise(verb: str, sentence: str) -> None:
@@ -129,7 +130,20 @@ def _summarise(verb: str, sentence: str) -> None:
         from bot.github.actions import Actions
         from bot.report.summary import trouble_summary
 
-        Actions(os.environ, sys.stderr).add_summary(trouble_summary(verb, sentence))
+        Actions(os.environ, sys.stderr).add_summary(trouble_summary(verb, _masked(sentence)))
+
+
+def _masked(line: str) -> str:
+    """`line` as a journal would keep it, where this process was given a secret at all."""
+    from bot.run.secrets import known_secrets
+
+    secrets = known_secrets(os.environ)
+    if not secrets:
+        return line
+    from bot.gate.detect import Detector
+    from bot.gate.redact import Redactor
+
+    return Detector(Redactor(secrets)).kept(line)
 
 
 def _top_parser() -> argparse.ArgumentParser:

@@ -79,6 +79,8 @@ def _go_on(
     skills = begin_to_find(checkout)
     policy = base_policy(checkout, job.request, task)
     detector = Detector(redactor, base_finder(checkout, policy))
+    say = job.say
+    job = replace(job, say=lambda text: say(detector.kept(text)))
     if task is not None and task.threads is not None:
         job = _with_threads(job, task)
     if policy.history != 1:

@@ -11,7 +11,7 @@ from bot.contracts.plain_text import named
 from bot.policy.patches import patched_paths
 
 _WIDTH = 100
-_SUBJECTS = ("command", "pattern", "path", "title")
+_SUBJECTS = ("command", "pattern", "path", "title", "description")
 
 
 def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
@@ -30,12 +30,13 @@ def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
     return speak
 
 
-def turn_lines(info: TurnInfo) -> Iterator[str]:
-    """One line a tool call, with its subject and whether it failed; for a turn without calls, what was said."""
+def turn_lines(info: TurnInfo, safe: Callable[[str], str] = str) -> Iterator[str]:
+    """One line a tool call, with its subject and whether it failed; for a turn without calls, what was said. What the
+    model wrote is made `safe` before it is cut: half a secret is found by nobody."""
     for call, result in zip(info.calls, info.results, strict=True):
-        yield call_line(info.turn, call.name, subject_of(call), failed=result.is_error)
+        yield call_line(info.turn, safe(call.name), safe(subject_of(call)), failed=result.is_error)
     if not info.calls and info.text.strip():
-        yield said_line(info.turn, info.text)
+        yield said_line(info.turn, safe(info.text))
 
 
 def call_line(turn: int, tool: str, subject: str, *, failed: bool) -> str:
@@ -63,7 +64,9 @@ def subject_of(call: ToolCall) -> str:
     if paths := patched_paths(arguments.get("patch")):
         return ", ".join(map(named, paths))
     given = (arguments.get(name) for name in _SUBJECTS)
-    return next((named(" ".join(value.split())) for value in given if isinstance(value, str)), "")
+    text = next((value for value in given if isinstance(value, str)), None)
+    number = arguments.get("id")  # of a command in the background
+    return named(" ".join(text.split())) if text is not None else str(number) if type(number) is int else ""
 
 
 def _cut(line: str, width: int) -> str:

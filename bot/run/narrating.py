@@ -19,6 +19,9 @@ _LINES = 6
 _CHARACTERS = 1_000
 """How much of a result is told."""
 
+_MARGIN = 1_000
+"""Characters beyond a cut that are masked too: a secret that lies across it is whole there."""
+
 
 class Narrator:
     """Takes each record as it is written, from any thread, and tells the events that it means."""
@@ -78,14 +81,14 @@ class Narrator:
             self._calls[agent, call.id] = call
         said = "\n".join(part.text for part in record.parts if isinstance(part, Text)).strip()
         if not calls and said:
-            yield progress.Said(record.turn, _first_lines(said), agent)
+            yield progress.Said(record.turn, self._first_lines(said), agent)
 
     def _result(self, record: lines.Result, agent: str) -> Iterator[Event]:
         call = self._call(agent, record.call_id)
         self._calls.pop((agent, record.call_id), None)
         yield progress.Called(
             record.turn, record.call_id, record.name, subject_of(call), record.is_error, record.denied,
-            round(record.duration, 3), _first_lines(record.content), agent,
+            round(record.duration, 3), self._first_lines(record.content), agent,
         )  # fmt: skip
         if found := self._found.pop((agent, record.call_id), None):
             yield found
@@ -94,6 +97,16 @@ class Narrator:
 
     def _call(self, agent: str, call_id: str) -> ToolCall:
         return self._calls.get((agent, call_id)) or ToolCall(call_id, "", "")
+
+    def _first_lines(self, text: str) -> str:
+        """Masked before it is cut: half a secret is found by nobody."""
+        text = text.strip("\n")
+        near = self._mask(text[: _CHARACTERS + _MARGIN])
+        shown = "\n".join(near.split("\n")[:_LINES])
+        more = text.count("\n") + 1 - _LINES
+        if len(shown) > _CHARACTERS:
+            return f"{shown[: _CHARACTERS - 1]}…"
+        return f"{shown}\n… {more} more" if more > 0 else shown
 
 
 def masked(told: Told, mask: Callable[[str], str]) -> Told:
@@ -117,12 +130,3 @@ def _listed(call: ToolCall) -> Iterator[Event]:
         yield progress.Listed(tuple((str(item["text"]), str(item["status"])) for item in items))
     except (ValueError, KeyError, TypeError, RecursionError):
         return  # the toolbox mended the arguments; the next list will do
-
-
-def _first_lines(text: str) -> str:
-    lines_of = text.strip("\n").split("\n")
-    shown = "\n".join(lines_of[:_LINES])
-    more = len(lines_of) - _LINES
-    if len(shown) > _CHARACTERS:
-        return f"{shown[: _CHARACTERS - 1]}…"
-    return f"{shown}\n… {more} more" if more > 0 else shown

@@ -22,15 +22,17 @@ from bot.contracts.outcome import (
     Outcome,
     StopReason,
 )
+from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
 from bot.gate.tree import Verdict, judge_tree, untracked_files
 from bot.gate.verdict import MayWrite
 from bot.policy.decide import may_write
 from bot.run import conclude
 from bot.run.asking import recorded_lets
-from bot.run.base import base_policy, base_task
+from bot.run.base import base_finder, base_policy, base_task
 from bot.run.evidence import recorded_evidence
 from bot.run.folder import RunFolder, has_begun, parent_folder
+from bot.run.masked import masked
 from bot.run.outputs import gather
 from bot.run.profiles import REPORT_FINDING, recorded_profile
 from bot.run.results import Results
@@ -71,8 +73,8 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     task = base_task(checkout, request)
     policy = base_policy(checkout, request, task)
     rule = may_write(policy, request.actor.tier, recorded_lets(recorded))
-    redactor = Redactor(known_secrets(environment))
-    judged = _judge(checkout, folder, rule, redactor)
+    detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
+    judged = _judge(checkout, folder, rule, detector.redactor)
     header = recorded.header
     facts = conclude.Facts(
         request=header.request, base_sha=header.base_sha, model=header.model, sandbox=header.sandbox,
@@ -98,10 +100,11 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
         notes=(*notes, *results.notes()), redactions=(), diagnostics=told.diagnostics, coverage=told.coverage,
     )  # fmt: skip
     bundle = out.resolve() if out else folder.bundle
+    outcome = masked(outcome, detector)
     verdict = judged if isinstance(judged, Verdict) else None
     write_out(
         bundle, outcome, verdict, folder.journal, plan=handed.plan, review=handed.review, writes=handed.writes,
-        outputs=gather(folder, redactor.text),
+        outputs=gather(folder, detector.kept),
     )  # fmt: skip
     return Salvaged(outcome, bundle)
 

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from bot.agent.loop import TurnInfo
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
+from bot.gate.detect import Detector
 from bot.gate.github import know
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
-from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
@@ -93,20 +93,18 @@ class JobLog:
     def __init__(self, watch: Say, environment: Mapping[str, str], finder: Finder | None = None) -> None:
         """`finder` knows the repository's own rules for secrets."""
         self._watch = while_heard(watch)
-        self._redactor = Redactor(known_secrets(environment))
-        self._finder = finder or Finder()
+        self._detector = Detector(Redactor(known_secrets(environment)), finder)
 
     def turn(self, info: TurnInfo) -> None:
-        for line in turn_lines(info):
-            self._watch(self.safe(line))
+        for line in turn_lines(info, self.safe):
+            self._watch(line)
 
     def waiting(self, text: str) -> None:
-        self._watch(self.safe(waiting_line(text)))
+        self._watch(waiting_line(self.safe(text)))
 
-    def safe(self, line: str) -> str:
-        """`line` with known secrets masked; with no more than its beginning where it seems to hold another one."""
-        withheld = withhold_if_secret(line, self._finder)
-        return f"{line[:5]}({withheld})" if withheld else self._redactor.text(line)
+    def safe(self, text: str) -> str:
+        """`text` as the journal keeps it."""
+        return self._detector.kept(text) if text else text
 
 
 def progress_comment(

@@ -14,6 +14,8 @@ from bot.contracts.events import Complete, Event, Failed, Retrying, TextDelta
 from bot.contracts.journal import CallOpened, Delta, Retried
 from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelRequest
+from bot.gate.detect import Detector
+from bot.gate.redact import Redactor
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import header
 
@@ -49,13 +51,15 @@ def test_many_deltas_become_few_lines(journal: Journal) -> None:
     assert len(kept) == 5
 
 
-def test_what_waited_a_tenth_of_a_second_is_written_with_the_next_delta(journal: Journal) -> None:
-    now = iter([0.0, 0.05, 0.2])
+def test_what_waited_a_tenth_of_a_second_is_written_but_for_its_end(journal: Journal) -> None:
+    now = iter([0.0, 0.05, 0.2, 0.35])
     writer = DeltaWriter(journal, 1, clock=lambda: next(now))
-    writer.add("text", "one ")
+    writer.add("text", "a" * 600)
     assert deltas(journal) == []
-    writer.add("text", "two ")
-    assert [delta.text for delta in deltas(journal)] == ["one two "]
+    writer.add("text", "b" * 12)
+    assert [delta.text for delta in deltas(journal)] == ["a" * 100]
+    writer.add("text", "c" * 500)
+    assert [delta.text for delta in deltas(journal)] == ["a" * 100, "a" * 500]
 
 
 def test_a_secret_that_arrives_in_pieces_is_masked_whole(journal: Journal) -> None:
@@ -67,11 +71,36 @@ def test_a_secret_that_arrives_in_pieces_is_masked_whole(journal: Journal) -> No
     assert text == "The key is [masked] indeed"
 
 
+SPACED = " ".join(SECRET)
+"""Cut at its white space, no piece of this would say anything."""
+
+WRAPPED = "-----BEGIN PRIVATE KEY-----\n" + f"{'MIIEvQ' * 8}\n" * 20 + "-----END PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("hidden", [SECRET, SPACED, WRAPPED], ids=["plain", "spaced", "key"])
+def test_a_secret_is_masked_wherever_the_chunks_cut_it(tmp_path: Path, hidden: str) -> None:
+    detector = Detector(Redactor({"A_KEY": SECRET}))
+    before, after = "Some words. " * 20, " And more." * 30
+    whole = f"{before}{hidden}"
+    for cut in range(0, len(hidden) + 1, 1 if len(hidden) < 100 else 97):
+        clock = iter(range(10_000)).__next__
+        with Journal(tmp_path / f"{cut}", detector.kept) as journal:
+            journal.write(header())
+            writer = DeltaWriter(journal, 1, clock=clock)
+            at = len(before) + cut
+            for chunk in (whole[:at], whole[at:], after, after):
+                writer.add("text", chunk)
+            writer.flush()
+            shown = "".join(delta.text for delta in deltas(journal))
+        assert shown == detector.kept(f"{whole}{after}{after}"), cut
+        assert "[redacted" in shown
+
+
 def test_text_without_white_space_is_not_held_back_for_ever(journal: Journal) -> None:
     writer = DeltaWriter(journal, 1, clock=lambda: 0.0)
     for _ in range(50):
         writer.add("arguments", "x" * 100, 0)
-    assert [len(delta.text) for delta in deltas(journal)] == [4100]
+    assert sum(len(delta.text) for delta in deltas(journal)) >= 3_500
 
 
 def test_each_block_is_kept_apart_and_ends_with_a_line(journal: Journal) -> None:

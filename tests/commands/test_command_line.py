@@ -149,3 +149,15 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     )
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_an_error_that_quotes_a_secret_is_masked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setup command may print one. Breaks: bot/commands/main.py "print(_masked(line))"."""
+    secret = "Zq8vT2rWx5Ky7Lm3Nb4P"
+    monkeypatch.setenv("FORGE_TOKEN", secret)
+    assert run(["report", f"/nonexistent/{secret}/journal"]) == 2
+    said = capsys.readouterr().err
+    assert "/nonexistent/[redacted FORGE_TOKEN]/journal" in said
+    assert secret not in said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from bot.agent.loop import TurnInfo
 from bot.contracts.messages import ToolCall, ToolResult, Usage
 from bot.run.lines import turn_lines, waiting_line
+from bot.run.told import JobLog
 
 
 def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
@@ -27,6 +30,8 @@ def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
         ("grep", {"path": "src", "pattern": "def f"}, "  7  grep def f"),
         ("describe_change", {"title": "Mend it", "summary": "x"}, "  7  describe_change Mend it"),
         ("ls", {}, "  7  ls"),
+        ("task", {"description": "Find it", "agent_type": "explore"}, "  7  task Find it"),
+        ("bash_output", {"id": 3}, "  7  bash_output 3"),
         ("bash", {"command": 5}, "  7  bash"),
     ],
 )
@@ -55,3 +60,28 @@ def test_a_turn_that_says_nothing_is_no_line() -> None:
 
 def test_what_is_waited_for_is_one_line() -> None:
     assert waiting_line("setup: make\n  deps") == "  -  setup: make deps"
+
+
+SECRET = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P"
+
+
+@pytest.mark.parametrize("before", range(60, 110, 3))
+def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
+    """Breaks: bot/run/lines.py "safe(subject_of(call))"."""
+    said: list[str] = []
+    log = JobLog(said.append, {"FORGE_TOKEN": SECRET})
+    text = f"{'x' * before} {SECRET}"
+    log.turn(turn(("bash", json.dumps({"command": text}), False)))
+    log.turn(turn(text=text))
+    log.turn(turn((text, "{}", False)))
+    log.waiting(f"{'x' * before}{text}")
+    assert len(said) == 4
+    assert not any(SECRET[:8] in line for line in said)
+
+
+def test_a_secret_in_a_disguise_is_not_in_the_log_of_a_job() -> None:
+    """Breaks: bot/run/told.py "self._detector.kept(text)"."""
+    said: list[str] = []
+    packed = base64.b64encode(gzip.compress(f"A=1\nTOKEN={SECRET}\n".encode())).decode()
+    JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {packed}")
+    assert said == ["  -  (withheld: it holds FORGE_TOKEN in a disguise)"]

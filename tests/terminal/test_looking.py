@@ -18,7 +18,8 @@ from typing import TextIO
 import pytest
 
 from bot.commands.viewing import _looking
-from bot.contracts.journal import Diagnosed, Result
+from bot.contracts.journal import Diagnosed, Response, Result
+from bot.contracts.messages import Finish, Text, Usage
 from bot.contracts.progress import (
     EVENTS,
     SCHEMA,
@@ -34,6 +35,8 @@ from bot.contracts.progress import (
     Spent,
     Started,
 )
+from bot.gate.detect import Detector
+from bot.gate.redact import Redactor
 from bot.run.narrating import Narrator
 from bot.terminal.board import Board
 from bot.terminal.live import LiveLooking
@@ -267,6 +270,18 @@ def test_with_v_a_log_says_below_a_call_how_many_problems_are_new() -> None:
         "  1  edit", "       Edited a.py", "       2 new problems in what it changed",
         "  1  edit", "       Edited b.py",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", range(930, 1_010, 7))
+def test_a_secret_across_the_end_of_what_is_shown_of_a_result_is_masked_whole(before: int) -> None:
+    """Breaks: bot/run/narrating.py "near = self._mask"."""
+    secret, told = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P", list[str]()
+    detector = Detector(Redactor({"FORGE_TOKEN": secret}))
+    tell = Narrator(lambda event: told.extend(plain_lines(event, verbose=True)), detector.kept)
+    tell(Result(1, "c1", "bash", f"{'x' * before} {secret}"))
+    tell(Response(1, Finish.END_TURN, "", (Text(f"{'x' * before} {secret}"),), Usage()))
+    assert told
+    assert not any(secret[:8] in line for line in told)
 
 
 def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
