@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -162,3 +164,23 @@ def test_a_probe_takes_little(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NoSandboxError):
         probe(NoWall())
     assert time.monotonic() - began < 20
+
+
+def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path) -> None:
+    """Breaks: bot/workshop/client/canaries.py "path.unlink()  # not before"."""
+    with canaries.planted(tmp_path / "canaries", tmp_path, all_of_them=True) as planted:
+        assert planted.lock
+        for number in range(50):
+            held = os.open(planted.lock / str(number), os.O_RDWR | os.O_CREAT)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            until_removed = threading.Thread(target=_close_when_removed, args=(held,))
+            until_removed.start()
+            assert planted.outlived(str(number))
+            until_removed.join()
+            assert not (planted.lock / str(number)).exists()
+
+
+def _close_when_removed(descriptor: int) -> None:
+    while os.fstat(descriptor).st_nlink:
+        pass
+    os.close(descriptor)

@@ -100,12 +100,13 @@ class Canaries:
         if self.lock is None:
             return False
         path = self.lock / tag
-        with path.open("rb") as lock:
-            path.unlink()
-            try:
+        try:
+            with path.open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+        except BlockingIOError:
+            return True
+        finally:
+            path.unlink()  # not before: it ends when it sees this, and may be gone by the time it is asked for
         return False
 
 

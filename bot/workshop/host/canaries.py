@@ -20,7 +20,8 @@ _KERNEL_SETTING = "/proc/sys/kernel/core_pattern"
 
 _NEW_USER_NAMESPACE = 0x10000000
 _IO_URING_SETUP = 425
-_DAEMON_LIMIT = 30.0
+_DAEMON_LIMIT = 120.0
+"""Seconds. Longer than the supervisor waits for the answers of both hosts."""
 
 
 def reached(planted: Planted) -> list[str]:
