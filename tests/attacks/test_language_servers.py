@@ -57,7 +57,7 @@ def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: P
     for name in ("tsc", "biome"):
         (tree / BIN / name).chmod(0o755)
     bench = Bench(tmp_path, tree)
-    servers = {name: {} for name in ("typescript", "biome", "oxlint")}
+    servers: dict[str, dict[str, str]] = {name: {} for name in ("typescript", "biome", "oxlint")}
     workshop = bench.start(diagnostics={"wait": 30.0, "servers": servers}, assume_read=True)
     planted = {"path": f"{BIN}/biome", "content": program(canary) + "# mine\n"}
     assert not workshop.call("write", planted, CancelToken()).is_error
