@@ -36,7 +36,7 @@ def parse(raw: str, schema: Mapping[str, Any]) -> Arguments:
     value, repairs = _load_object(raw)
     checked = check(value, schema)
     if checked.problems:
-        lines = "\n".join(f"- {problem}" for problem in checked.problems)
+        lines = "\n".join(f"- {problem}" for problem in (*checked.problems, *checked.unknown))
         empty = " (they were empty)" if not raw.strip() else ""
         raise BadArgumentsError(f"The arguments{empty} do not fit the tool:\n{lines}")
     return Arguments(checked.value, (*repairs, *checked.repairs))

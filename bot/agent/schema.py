@@ -20,11 +20,12 @@ _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?([eE][+-]?\d{1,2})?")
 
 @dataclass(slots=True)
 class Checked:
-    """`value` is what to use when there are no `problems`."""
+    """`value` is what to use when there are no `problems`; `unknown` are the `repairs` that dropped something."""
 
     value: Any = None
     problems: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 def check(value: Any, schema: Mapping[str, Any]) -> Checked:
@@ -69,7 +70,8 @@ def _check_object(
     unknown = [name for name in given if name not in properties]
     if unknown:
         names = ", ".join(_join(path, name[:_SHOWN]) for name in unknown[:5])
-        out.repairs.append(f"ignored the unknown argument {names} (known: {', '.join(properties)})")
+        out.unknown.append(f"ignored the unknown argument {names} (known: {', '.join(properties)})")
+        out.repairs.append(out.unknown[-1])
     return {
         name: _check(item, properties[name], _join(path, name), out)
         for name, item in given.items()

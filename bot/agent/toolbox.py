@@ -129,10 +129,30 @@ class Toolbox:
         from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
 
         by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
-        close = get_close_matches(name.casefold()[:100], list(by_folded), n=1)
+        elsewhere = [_ELSEWHERE.get(name.strip().casefold(), "")]
+        close = [known for known in elsewhere if known in by_folded]
+        close = close or get_close_matches(name.casefold()[:100], list(by_folded), n=1)
         hint = f' Did you mean "{by_folded[close[0]]}"?' if close else ""
         return f'There is no tool "{name[:100]}".{hint} The tools are: {", ".join(self._specs)}.'
 
+
+_ELSEWHERE = {
+    other: ours
+    for ours, others in {
+        "view": "read read_file open cat",
+        "ls": "list_dir list_directory list_files",
+        "glob": "find find_files file_search",
+        "grep": "search rg ripgrep search_files code_search",
+        "edit": "edit_file str_replace str_replace_editor str_replace_based_edit_tool replace",
+        "write": "write_file create_file create",
+        "patch": "apply_patch apply_diff",
+        "bash": "shell sh exec exec_command execute_command run_command run_shell_command terminal",
+        "todo": "todowrite todo_write update_plan",
+        "task": "agent dispatch_agent subagent",
+    }.items()
+    for other in others.split()
+}
+"""What other agents call these tools: models learned those names, and the spelling leads elsewhere."""
 
 CANNOT_GO_ON = "The tool cannot go on: "
 TRUNCATED = (

@@ -105,6 +105,14 @@ def test_arguments_that_were_cut_off_are_never_completed(end: int, fenced: bool)
         parse(f"```json\n{cut}\n```" if fenced and cut.strip() else cut or "[", SCHEMA)
 
 
+def test_an_argument_by_a_wrong_name_is_named_beside_the_one_that_is_missing() -> None:
+    said = refusal('{"pth": "a"}')
+    assert (
+        "- path: expected a string, got nothing (it is required)\n- ignored the unknown argument pth (known: "
+        in said
+    )
+
+
 def test_broken_json_is_explained_with_parser_message_position_and_excerpt() -> None:
     said = refusal('{"path": "a" "text": "' + "x" * 1000 + '"}')
     assert "Expecting ',' delimiter" in said

@@ -77,6 +77,12 @@ def test_an_unknown_tool_is_answered_with_the_closest_name_and_all_names() -> No
     assert content == 'There is no tool "veiw". Did you mean "view"? The tools are: view, ls.'
 
 
+def test_a_name_that_other_agents_use_is_answered_with_ours_where_it_is_there() -> None:
+    assert 'Did you mean "ls"?' in Desk().call("list_directory").result.content
+    assert 'Did you mean "view"?' in Desk().call("Read_File").result.content
+    assert "Did you mean" not in Desk().call("shell").result.content
+
+
 def test_a_name_like_none_is_answered_with_all_names() -> None:
     assert Desk().call("zzz" * 100).result.content.endswith("The tools are: view, ls.")
 

@@ -15,7 +15,7 @@ from bot.workshop.host.paths import failure, relative, resolve_readable
 from bot.workshop.host.shown import view_call
 from bot.workshop.host.specs import MAX_LINES
 from bot.workshop.host.text import SNIFF, NotTextError, Text, decode, is_binary, line_ends, sniff, to_lf
-from bot.workshop.host.window import Window, of_stream, of_text
+from bot.workshop.host.window import MAX_LINE, Window, of_stream, of_text
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -80,7 +80,9 @@ def _outcome(name: str, window: Window, notes: list[str]) -> ToolOutcome:
         count = f"lines {window.first}-{window.last} of {window.total}"
     tail = ""
     if window.cut:
-        tail += f"[{window.cut} long lines were cut; bash shows them whole]\n"
+        lines = "1 long line was" if window.cut == 1 else f"{window.cut} long lines were"
+        more = f"cut -c {MAX_LINE + 1}-{2 * MAX_LINE}"  # bash shows no longer lines either
+        tail += f"[{lines} cut; bash shows more: sed -n LINEp FILE | {more}]\n"
     if window.more:
         tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
     content = f"{', '.join([f'{name}: {count}', *notes])}\n{window.numbered()}{tail}"
