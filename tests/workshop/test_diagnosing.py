@@ -72,7 +72,10 @@ def test_what_an_edit_breaks_is_in_its_result_with_those_that_use_it(real: Works
 
 def test_a_new_file_has_no_problems_before_and_what_is_not_installed_is_no_news(real: Workshop) -> None:
     outcome = call(
-        real, "write", path="made.py", content="import no_such_a\nimport no_such_b\nprint(nobody)\n"
+        real,
+        "write",
+        path="made.py",
+        content="import no_such_a\nimport no_such_b\nprint(nobody, no_such_a, no_such_b)\n",
     )
     head, first, _ = found(outcome)
     assert head == (

@@ -47,7 +47,8 @@ def test_both_find_what_is_wrong_at_its_place_and_what_was_put_right(
         server.open(FILE, WRONG, "python")
     found = hub.diagnostics({server: [FILE] for server in servers.values()}, LONG)
     assert {answers[FILE].answer for answers in found.values()} == {Answer.COMPLETE}
-    (format_,) = found[servers["ruff"]][FILE].items  # not the import, which it only calls unnecessary
+    unused, format_ = found[servers["ruff"]][FILE].items
+    assert (unused.code, unused.severity) == ("F401", Severity.WARNING)
     assert (format_.tool, format_.path, format_.code, format_.line) == ("ruff", FILE, "F523", 2)
     first, second = found[servers["ty"]][FILE].items
     assert (first.line, first.column, first.end_column) == (3, 15, 19)

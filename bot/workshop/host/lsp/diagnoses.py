@@ -42,12 +42,13 @@ def problems(
 
 
 def _severity(item: dict[str, Any]) -> Severity | None:
-    """None of what is no more than a hint. Where a server names none it is for the client to say, and an error here;
-    one that the protocol does not have is a warning, since something was found."""
-    tags = item.get("tags")
-    if isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED)):
+    """None of what is no more than a hint, as what is unnecessary or deprecated is unless a rule is named for it, as
+    linters do: before and after the run it counts too. Where a server names no severity it is for the client to say,
+    and an error here; one that the protocol does not have is a warning, since something was found."""
+    tags, said = item.get("tags"), item.get("severity")
+    tagged = isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED))
+    if tagged and (said not in (_ERROR, _WARNING) or not _code(item.get("code"))):
         return None
-    said = item.get("severity")
     if said is None or said == _ERROR:
         return Severity.ERROR
     return None if said in (_INFORMATION, _HINT) else Severity.WARNING
