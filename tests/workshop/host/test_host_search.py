@@ -354,3 +354,14 @@ def test_a_name_with_a_line_break_stays_on_one_line(bench: Bench) -> None:
     assert "two\\nlines.txt" in bench.text("ls")
     assert bench.text("glob", pattern="*.txt") == "two\\nlines.txt"
     assert bench.text("grep", pattern="needle").splitlines()[0] == "two\\nlines.txt"
+
+
+def test_a_folder_that_may_be_read_is_listed_and_no_other_outside(bench: Bench, tmp_path: Path) -> None:
+    skill = tmp_path / "skills" / "greet"
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "scripts" / "greet.sh").touch()
+    assert "is outside the repository" in bench.refusal("ls", path=str(skill))
+    bench.context.readable = (tmp_path / "skills",)
+    listed = bench.text("ls", path=str(skill))
+    assert listed == f"{skill}/ (1 file)\n  scripts/ (1 file)\n    greet.sh"
+    assert "is outside the repository" in bench.refusal("ls", path=str(tmp_path))

@@ -12,7 +12,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import missing
-from bot.workshop.host.paths import failure, relative, resolve, shown
+from bot.workshop.host.paths import failure, relative, resolve_readable, shown
 from bot.workshop.host.place import place_of
 from bot.workshop.host.specs import MAX_ENTRIES
 
@@ -33,7 +33,7 @@ class _Folder:
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     asked = given.text(arguments, "path", ".")
-    path = resolve(context, asked)
+    path = resolve_readable(context, asked)
     name = relative(context, path)
     if not path.is_dir():
         if path.exists():
