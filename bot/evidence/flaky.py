@@ -17,6 +17,7 @@ from bot.evidence.tests import both_ways, compared, suspects
 
 PASSED_AGAIN = "run again on the same files it passed"
 _ENDED_BADLY = frozenset({CheckState.FAILED, CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
+_REACHED = "it timed out before the change, so what appeared may only not have been reached then"
 NO_TIME = "it was not run again, since the run's time is spent"
 
 
@@ -56,5 +57,8 @@ def told(check: Check, before: Ran, after: Ran, second: Ran | None = None, note:
     run = after.run
     if passed or note:
         run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
-    tests = compared(before.reading, after.reading, flaky) if run.state is not CheckState.NOT_RUN else None
+    doubt = _REACHED if before.run.state is CheckState.TIMED_OUT else ""
+    tests = (
+        compared(before.reading, after.reading, flaky, doubt) if run.state is not CheckState.NOT_RUN else None
+    )
     return CheckResult(check.name, check.command, before.run, run, check.detected, passed, tests)

@@ -11,6 +11,7 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
 from bot.contracts.tested import Coverage, TestChanges, TestCounts
 from bot.contracts.wording import count_of, duration
+from bot.evidence.timed_out import IN_PEACE
 from bot.publish.markdown import cell
 from bot.publish.shown import shown_code, shown_line
 
@@ -165,6 +166,8 @@ def _check_change(check: CheckResult) -> str:
         parts.append("**broken**")
     if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
         parts.append("flaky")
+    if check.before.state is CheckState.TIMED_OUT and check.after.state is CheckState.PASSED:
+        return "mended" if IN_PEACE in check.before.note else "not known"
     return ", ".join(parts)
 
 
@@ -185,6 +188,9 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
             yield f"{name} is not runnable here: {shown_line(why)}"
         elif check.before.state is CheckState.FAILED and check.after.state is CheckState.FAILED:
             yield f"{name} failed before the change, too."
+        late = check.before.state is CheckState.TIMED_OUT and check.before.note
+        if late and check.after.state is not CheckState.TIMED_OUT:
+            yield f"{name} timed out before the change: {shown_line(check.before.note)}"
         if check.flaky:
             yield f"{name} failed and, run again on the same files, passed: it is flaky."
         if check.tests and check.tests.note:
@@ -200,7 +206,9 @@ def _checker_row(one: Compared) -> Row:
     name = cell(shown_code(one.named, 60))
     before, after = _tool_run(one.before), _tool_run(one.after)
     if not one.complete:
-        return Row(f"{_NOTHING} {name}", before, after, "not compared")
+        late = Answer.TIMED_OUT in (one.before.answer, one.after.answer)
+        after = after if one.before.answer is Answer.COMPLETE else "not run"
+        return Row(f"{_NOTHING} {name}", before, after, "not known" if late else "not compared")
     new, fixed = max(one.new_count, len(one.new)), max(one.fixed_count, len(one.fixed))
     told = f"**{new:,} new**" if new else "0 new"
     return Row(f"{_LOOK if new else _GOOD} {name}", before, after, f"{told}, {fixed:,} fixed")

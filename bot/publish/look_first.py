@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from bot.contracts.outcome import ChangedFile, CheckState, Outcome
+from bot.contracts.problems import Answer
 from bot.contracts.wording import count_of
 from bot.publish import evidence
 from bot.publish.shown import shown_code, shown_line
@@ -20,7 +21,9 @@ _NAMED = 3
 
 def look_first(outcome: Outcome, files: Sequence[ChangedFile], room: float = 1.0) -> list[str]:
     """Lines of Markdown, without a list's mark; at most nine of them."""
-    found = chain(_tests(outcome), _sensitive(files), _problems(outcome), _not_covered(outcome))
+    found = chain(
+        _tests(outcome), _sensitive(files), _problems(outcome), _not_known(outcome), _not_covered(outcome)
+    )
     most = max(int(_MOST * room), 1)
     shown = list(islice(found, most + 1))
     return [*shown[:most], "and more, in the lists below"] if len(shown) > most else shown
@@ -69,6 +72,15 @@ def _problems(outcome: Outcome) -> Iterator[str]:
     more = evidence.count_new(outcome) - len(shown[:_NAMED])
     if more > 0:
         yield f"{count_of(more, 'more new problem' if shown else 'new problem')}"
+
+
+def _not_known(outcome: Outcome) -> Iterator[str]:
+    """A change that keeps a checker from ending would otherwise look as good as one without a problem."""
+    for one in outcome.diagnostics:
+        sides = (("before", one.before.answer), ("with", one.after.answer))
+        if late := next((side for side, answer in sides if answer is Answer.TIMED_OUT), ""):
+            name = shown_code(one.tool, 60)
+            yield f"Whether {name} finds new problems is not known: it timed out {late} the change"
 
 
 def _not_covered(outcome: Outcome) -> Iterator[str]:

@@ -14,7 +14,7 @@ from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.plain_text import named
-from bot.contracts.problems import Answer, Compared
+from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.contracts.wording import count_of
 from bot.evidence.checkers import Checker, choose, sets_up
 from bot.evidence.problems import compared, missing_modules
@@ -24,7 +24,11 @@ from bot.workshop.client.workshop import Workshop, WorkshopError
 LIMIT = 120
 """Seconds for one checker, its start included."""
 
+TOGETHER = 240
+"""Seconds for all checkers of one round."""
+
 _OVER = "the run was over before it"
+_NO_TIME = "the checkers before it took all the time that there is for them"
 _PLACES = (".venv/", "venv/", "node_modules/")
 SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
 
@@ -39,16 +43,19 @@ class Inspection:
         checkout: Checkout,
         cancel: CancelToken,
         named: Collection[str] | None = None,
-        limit: int = LIMIT,
+        limit: float = LIMIT,
+        together: float = TOGETHER,
     ) -> None:
         self._checkout = checkout
         self._named = named
         self._limit = limit
+        self._together = together
         self._cancel = CancelToken()
         self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
         self._chosen: tuple[Checker, ...] | None = None
         self._down = ""
         self._before: _Looks = {}
+        self._tried_again = False
         self._after: dict[str, tuple[_Looks, Mapping[str, str]]] = {}
 
     def wanted(self) -> bool:
@@ -77,6 +84,28 @@ class Inspection:
                 )
         self._after[tree_sha] = (looks, renamed)
         return not self._down
+
+    @property
+    def late(self) -> tuple[str, ...]:
+        """Those that timed out on the base while the agent was at work; none once they were tried again."""
+        return () if self._tried_again else self._timed_out()
+
+    def look_again(self, workshop: Workshop) -> None:
+        """Run those once more over the base, for no longer together than one may take."""
+        late, self._tried_again, self._down = self._timed_out(), True, ""
+        checkers = [checker for checker in self._checkers() if checker.name in late]
+        self._before |= self._looks(workshop, self._paths(self._checkout.base_sha), checkers, {}, self._limit)
+        for name in self._timed_out():
+            self._before[name] = self._before[name].because("nothing else of the run was running then")
+        for checker in self._checkers():
+            if any(name in late and self._is_complete(name) for name in checker.instead_of):
+                self._before.pop(checker.name, None)
+
+    def _timed_out(self) -> tuple[str, ...]:
+        return tuple(name for name, look in self._before.items() if look.run.answer is Answer.TIMED_OUT)
+
+    def _is_complete(self, name: str) -> bool:
+        return name in self._before and self._before[name].run.answer is Answer.COMPLETE
 
     def compared(self, tree_sha: str | None) -> tuple[Compared, ...]:
         """Each checker before the change and with it; nothing where there is no change, or where nothing ran."""
@@ -110,8 +139,7 @@ class Inspection:
         return self._chosen
 
     def _worked_before(self, checker: Checker) -> bool:
-        before = self._before.get(checker.name)
-        return before is not None and before.run.answer is Answer.COMPLETE
+        return self._is_complete(checker.name)
 
     def _looks(
         self,
@@ -119,24 +147,27 @@ class Inspection:
         paths: Collection[str],
         checkers: Collection[Checker],
         spoilt: Mapping[str, str],
+        together: float | None = None,
     ) -> _Looks:
         looks: dict[str, Inspected] = {}
+        until = time.monotonic() + (self._together if together is None else together)
         for checker in checkers:
             if any(looks[name].run.answer is Answer.COMPLETE for name in checker.instead_of if name in looks):
                 continue
             if spoilt.get(checker.name):
                 looks[checker.name] = failed(spoilt[checker.name])
                 continue
-            looks[checker.name] = self._look(workshop, checker, paths)
+            limit = min(self._limit, until - time.monotonic())
+            looks[checker.name] = self._look(workshop, checker, paths, limit) if limit > 0 else _no_time()
         return looks
 
-    def _look(self, workshop: Workshop, checker: Checker, paths: Collection[str]) -> Inspected:
+    def _look(self, workshop: Workshop, checker: Checker, paths: Collection[str], limit: float) -> Inspected:
         if self._cancel.fired or self._down:
             return failed(self._down or _OVER)
         files, all_of_them = checker.files_of(paths)
         call = {name: value for name, value in asdict(checker).items() if name in SENT}
         began = time.monotonic()
-        question = {"checker": call, "files": list(files), "timeout": self._limit}
+        question = {"checker": call, "files": list(files), "timeout": limit}
         try:
             outcome = workshop.call("problems_of", question, self._cancel)
         except WorkshopError as error:
@@ -185,6 +216,10 @@ class Inspection:
                 changed.append(words[at + 1])
                 at += 2
         return changed, renamed
+
+
+def _no_time() -> Inspected:
+    return Inspected(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
 
 
 def _spoilt(checker: Checker, changed: Collection[str]) -> str:

@@ -20,6 +20,7 @@ from bot.evidence.ran import Ran
 from bot.run.background import Background
 from bot.run.checks import Wanted, run_checks
 from bot.run.covered import Covered
+from bot.run.in_peace import checkers_in_peace, checks_in_peace
 from bot.run.trees import Trees
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Rounds:
         self._before: Background[tuple[Ran, ...]] | None = None
         self._after: dict[str, tuple[Ran, ...]] = {}
         self._results: dict[str, tuple[CheckResult, ...]] = {}
+        self._in_peace: dict[int, Ran] = {}
 
     @property
     def any(self) -> bool:
@@ -82,7 +84,8 @@ class Rounds:
             self._before = Background(lambda: self._round("before", None, wanted), "checks before")
 
     def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
-        """Both rounds, the second on `tree_sha`; `None` where there is nothing to check."""
+        """Both rounds, the second on `tree_sha`; `None` where there is nothing to check. No process of the agent's is
+        alive meanwhile: the gate has looked at its tree."""
         if self._unrun:
             return self._told(_not_run(self.checks, self._unrun), _not_run(self.checks, self._unrun))
         if tree_sha is None and not self.checks:
@@ -117,13 +120,27 @@ class Rounds:
     def _with_change(self, tree_sha: str, before: Sequence[Ran]) -> tuple[CheckResult, ...]:
         if self.checks:
             self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
+        if self._inspection and self._inspection.late and time.monotonic() < self._until:
+            checkers_in_peace(self._inspection, self._trees, self._cancel, self._say)
+        before = [self._in_peace.get(number, ran) for number, ran in enumerate(before)]
         covered = self._covered
         wanted = Wanted(
             lines=(lambda: covered.lines(tree_sha)) if covered else None,
             suspects=lambda number, ran: suspects_after(before[number], ran),
         )
         after = self._after[tree_sha] = self._round("after", tree_sha, wanted)
+        before = self._before_in_peace(before, after)
         return self._told(before, after, *self._second_runs(tree_sha, before, after))
+
+    def _before_in_peace(self, before: Sequence[Ran], after: Sequence[Ran]) -> list[Ran]:
+        found = checks_in_peace(
+            self.checks, before, after, self._trees, self._cancel, lambda: self._until - time.monotonic(),
+            self._say, self._origin,
+        )  # fmt: skip
+        for number, ran in found.items():
+            self._in_peace[number] = ran
+            self._note("before", self.checks[number], ran)
+        return [found.get(number, ran) for number, ran in enumerate(before)]
 
     def _second_runs(
         self, tree_sha: str, before: Sequence[Ran], after: Sequence[Ran]

@@ -31,6 +31,7 @@ from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severit
 from bot.contracts.request import Verb
 from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import is_failing
+from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
 from bot.publish.look_first import look_first
 from tests.support.outcomes import (
@@ -174,6 +175,17 @@ def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("note", "said"), [(IN_PEACE, "mended"), (NOT_TRIED, "not known"), ("", "not known")]
+)
+def test_a_check_that_timed_out_before_is_mended_only_where_nothing_else_ran(note: str, said: str) -> None:
+    late = CheckRun(CheckState.TIMED_OUT, None, 600.0, note=note)
+    tests = TestChanges(appeared=("a",), counts=(("appeared", 1),))
+    body = render_body(make_outcome(checks=(CheckResult("t", "make t", late, PASSED, tests=tests),)), (), ())
+    assert f"| ✅ `make t` | **timed out**, 10 min 0 s | passed, exit 0, 1.3 s | {said} |" in body
+    assert (f"- `make t` timed out before the change: {note}" in body) is bool(note)
+
+
 @pytest.mark.parametrize("state", [CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.FAILED])
 def test_a_test_that_broke_marks_its_check_whatever_else_became_of_it(state: CheckState) -> None:
     """The run ends with `checks_failing` then, and the table must say the same."""
@@ -189,7 +201,8 @@ def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
     done, late = ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="stopped after 60 s")
     one = Compared("ty", "0.0.4", "ty check", done, late, new=(problem(),), fixed=(problem(2),))
     body = render_body(make_outcome(diagnostics=(one,)), (), ())
-    assert "| ⚪ `ty 0.0.4` | 1 problem, 0.1 s | timed out | not compared |" in body
+    assert "| ⚪ `ty 0.0.4` | 1 problem, 0.1 s | timed out | not known |" in body
+    assert "- Whether `ty` finds new problems is not known: it timed out with the change" in body
     assert "- `ty`: stopped after 60 s" in body
     assert "never used" not in body
 

@@ -67,8 +67,9 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     started: list[Rounds] = []
 
     def trial(
-        files: Mapping[str, str], *checks: str, limit: int = 100, named: tuple[str, ...] | None = None
-    ) -> Trial:
+        files: Mapping[str, str], *checks: str, limit: float = 100, together: float = 200,
+        named: tuple[str, ...] | None = None,
+    ) -> Trial:  # fmt: skip
         repository = make_repository(tmp_path / "repository", files)
         for path in (repository / "node_modules" / ".bin").glob("*"):
             path.chmod(0o755)
@@ -93,7 +94,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         cancel = CancelToken()
         rounds = Rounds(
             [Check(command, command, 60) for command in checks], trees, records.append, cancel, lambda line: None,
-            inspect=lambda: Inspection(checkout, cancel, named, limit),
+            inspect=lambda: Inspection(checkout, cancel, named, limit, together),
         )  # fmt: skip
         started.append(rounds)
         return Trial(checkout, rounds, records, opened)
@@ -143,14 +144,28 @@ def test_a_repository_that_no_checker_is_for_gets_no_workshop(begin: Begin) -> N
     assert trial.opened == []
 
 
-def test_one_that_hangs_is_not_compared_and_not_run_again(begin: Begin) -> None:
-    trial = begin(FAKE | {"behaviour": "sleep 600\n"}, limit=2)
-    tsc = trial.found(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))["tsc"]
-    assert (tsc.before.answer, tsc.after.answer, tsc.new_count) == (Answer.TIMED_OUT, Answer.UNAVAILABLE, 0)
-    assert tsc.before.note.startswith("it did not end in 1 s") or tsc.before.note.startswith(
-        "it did not end in "
+def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_with_the_change(
+    begin: Begin,
+) -> None:
+    trial = begin(
+        FAKE | {"a.sh": "\n", "behaviour": "sleep 600\n"}, limit=1, together=1, named=("tsc", "bash")
     )
+    found = trial.found(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))
+    tsc, bash = found["tsc"], found["bash"]
+    assert (tsc.before.answer, tsc.after.answer, tsc.new_count) == (Answer.TIMED_OUT, Answer.UNAVAILABLE, 0)
+    assert tsc.before.note.startswith("it did not end in ")
+    assert tsc.before.note.endswith("; nothing else of the run was running then")
     assert tsc.after.note == "it was not run again, since it did not run before the change"
+    assert (bash.before.answer, bash.complete) == (Answer.TIMED_OUT, False)
+    assert bash.before.note.startswith("the checkers before it took all the time")
+
+
+def test_one_whose_time_was_up_beside_the_agent_is_run_again_when_that_is_at_rest(begin: Begin) -> None:
+    trial = begin(FAKE | {"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}, together=0)
+    tsc = trial.found(trial.change({"behaviour": "exit 0\n"}))["tsc"]
+    assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
+    assert (tsc.after.answer, tsc.fixed_count) == (Answer.TIMED_OUT, 0)
+    assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
 
 
 @pytest.mark.parametrize(

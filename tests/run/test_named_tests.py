@@ -13,13 +13,16 @@ import pytest
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.outcome import CheckResult, CheckState
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.tested import CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import failing
 from bot.evidence.detect import Check
 from bot.evidence.flaky import NO_TIME, PASSED_AGAIN
+from bot.evidence.ran import Ran
+from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
 from bot.run.covered import Covered
 from bot.run.folder import RunFolder
+from bot.run.in_peace import checks_in_peace
 from bot.run.rounds import Rounds
 from bot.run.trees import Trees
 from bot.sandbox.off import Off
@@ -37,6 +40,7 @@ class Trial:
     rounds: Rounds
     records: list[lines.Checked]
     opened: list[str]
+    trees: Trees
 
     def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
         self.tree = self.tree_with(changed)
@@ -84,7 +88,7 @@ def trial(folder: Path, files: Mapping[str, str], *checks: Check | str) -> Trial
 
     made = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
     rounds = Rounds(made, trees, write, CancelToken(), lambda line: None, covered=Covered(checkout))
-    return Trial(checkout, rounds, records, opened)
+    return Trial(checkout, rounds, records, opened, trees)
 
 
 @pytest.fixture
@@ -310,6 +314,33 @@ def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Pat
     [result] = trial.results({"changed": "1\n"})
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert failing([result], "") == (result,)
+
+
+def test_a_check_that_timed_out_beside_the_agent_is_run_again_when_that_is_at_rest(begin: Begin) -> None:
+    trial = begin({"a": "1\n"}, Check("t", "test -e changed || sleep 60", 2))
+    [result] = trial.results({"changed": "1\n"})
+    assert (result.before.state, result.before.note) == (
+        CheckState.TIMED_OUT,
+        f"stopped after 2 s; {IN_PEACE}",
+    )
+    assert result.after.state is CheckState.PASSED
+    assert [one.run.note for one in trial.records if one.phase == "before"][1:] == [result.before.note]
+    trial.results({"changed": "2\n"})
+    assert trial.opened == ["checks-before", "checks-after-1", "checks-in-peace-1", "checks-after-2"]
+
+
+def test_what_ends_when_the_agent_is_at_rest_is_what_counts(begin: Begin) -> None:
+    trial = begin({"a": "1\n"}, "false")
+    late, passed = Ran(CheckRun(CheckState.TIMED_OUT)), Ran(CheckRun(CheckState.PASSED))
+
+    def found(after: Ran, left: float) -> dict[int, Ran]:
+        return checks_in_peace(
+            trial.rounds.checks, [late], [after], trial.trees, CancelToken(), lambda: left, lambda line: None
+        )
+
+    assert found(passed, 600)[0].run.state is CheckState.FAILED
+    assert found(passed, 1)[0].run == CheckRun(CheckState.TIMED_OUT, note=NOT_TRIED)
+    assert found(late, 600) == {}
 
 
 def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
