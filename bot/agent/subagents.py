@@ -132,7 +132,8 @@ class Subagents:
             more = f"; the whole report: {kept}" if kept else ""
             text = f"{text[:LONGEST_REPORT]}\n(cut here{more})"
         done = end.stop is StopReason.END_TURN
-        said = f"{name}: {end.turns} turns, {end.usage.total} tokens, {end.cost:.2f} USD"
+        turns = "1 turn" if end.turns == 1 else f"{end.turns} turns"
+        said = f"{name}: {turns}, {end.usage.total} tokens, {end.cost:.2f} USD"
         if end.files.changed:
             said += f"; changed {', '.join(list(end.files.changed)[:_MOST_FILES])}"
         if not done:

@@ -83,7 +83,7 @@ class Todo:
         self.items = items
         self._quiet = 0
         self._taken += 1
-        head = self._variation.pick(_HEADS, self._taken)
+        head = self._variation.pick(_HEADS, self._taken) if items else ""
         return ToolOutcome(head + rendered(items), metadata={"open": len(self.open), "items": len(items)})
 
     def recall(self, calls: Sequence[ToolCall]) -> str:

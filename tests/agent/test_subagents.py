@@ -190,7 +190,7 @@ def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Pat
     [result] = team.results()
     assert result.is_error
     assert "the server is down" in result.content
-    assert "(It ended without a word.)" in result.content
+    assert "(It ended without a word.)\n\n(explore-1: 1 turn, " in result.content
 
 
 def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path) -> None:

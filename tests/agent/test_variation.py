@@ -41,3 +41,8 @@ def test_an_error_is_always_in_the_same_words() -> None:
     two = [{"text": text, "status": "in_progress"} for text in "ab"]
     assert len(two) < MAX_ITEMS
     assert len({todo({"items": two}, CancelToken()).content for _ in range(20)}) == 1
+
+
+def test_a_list_that_is_empty_has_no_head() -> None:
+    todo = Todo(Variation("s1"))
+    assert {todo({"items": []}, CancelToken()).content for _ in range(20)} == {"The list is empty."}
