@@ -21,7 +21,8 @@ def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
     lines = tuple(added)
     if not lines:
         return ""
-    old = b"\n".join(line.text for line in removed)
+    before = b"\n".join(line.text for line in removed)
+    old = {before[span.start : span.end] for span in Finder().spans(before)}
     text = b"\n".join(line.text for line in lines)
     spans = (span for span in sorted(Finder().spans(text)) if text[span.start : span.end] not in old)
     found = dict.fromkeys(

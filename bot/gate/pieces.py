@@ -31,14 +31,12 @@ _PUBLIC = re.compile(
 
 
 class Place(NamedTuple):
-    """Where in a form a piece stands. `alone` is false where the piece could be in anybody's text, so that only the
-    whole form counts."""
+    """Where in a form a piece stands."""
 
     form: bytes
     offset: int
     step: int
     name: str
-    alone: bool
 
 
 class Pieces:
@@ -79,26 +77,20 @@ class Pieces:
         match = self._search(data, start) if self._search else None
         return match.start() if match else None
 
-    def judge(self, data: bytes, start: int, floor: int) -> Found | None:
-        """What the piece at `start` belongs to, nothing before `floor`; `None` where it is harmless by itself."""
+    def judge(self, data: bytes, start: int, floor: int) -> Found:
+        """What the piece at `start` belongs to, nothing before `floor`."""
         assert self._search is not None
-        match = self._search(data, start)
-        best: Found | None = None
-        for place in self._places[match.group()]:
-            found = _grown(data, start, floor, len(match.group()), place)
-            if found and (best is None or (found.start, -found.end) < (best.start, -best.end)):
-                best = found
-        return best
+        piece = self._search(data, start).group()
+        found = (_grown(data, start, floor, len(piece), place) for place in self._places[piece])
+        return min(found, key=lambda one: (one.start, -one.end))
 
     def all(self, data: bytes) -> Iterator[Found]:
         """Every find in `data`, in order."""
         at = floor = 0
         while (hit := self.first(data, at)) is not None:
             found = self.judge(data, hit, floor)
-            at = hit + 1
-            if found:
-                yield found
-                at = floor = found.end
+            yield found
+            at = floor = found.end
 
 
 @lru_cache(maxsize=8)
@@ -107,7 +99,7 @@ def pieces_of(secrets: frozenset[tuple[str, str]]) -> Pieces:
     return Pieces(dict(sorted(secrets)))
 
 
-def _grown(data: bytes, start: int, floor: int, length: int, place: Place) -> Found | None:
+def _grown(data: bytes, start: int, floor: int, length: int, place: Place) -> Found:
     """The find around a piece: as much of the form as stands there."""
     form, offset = place.form, place.offset
     end, of_form = start + length, offset + length
@@ -118,8 +110,6 @@ def _grown(data: bytes, start: int, floor: int, length: int, place: Place) -> Fo
     while offset and begin > least and form[offset - 1] == data[begin - 1]:
         begin -= 1
         offset -= 1
-    if not place.alone and of_form - offset < len(form):
-        return None
     return Found(begin, end, place.name)
 
 
@@ -128,16 +118,17 @@ def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes
     data, run = form.data, _RUN * form.unit
     if len(data) <= run or not data.isascii():
         # Cut anywhere, text that is not ASCII would no longer be text.
-        yield data, Place(data, 0, 1, name, alone=True)
+        yield data, Place(data, 0, 1, name)
         return
     step = 1 + (len(data) - run) // most
-    whole = data[:run]
-    if not _tells(whole, form.unit) or skipped:
-        yield whole, Place(data, 0, 1, name, alone=False)
+    if not _tells(data[:run], form.unit) or skipped:
+        # Its beginning is anybody's to write, so only the whole form counts, and only that is looked for: each place
+        # where a text has the beginning would cost a look of its own.
+        yield data, Place(data, 0, 1, name)
     for offset in range(skipped, len(data) - run + 1, step):
         piece = data[offset : offset + run]
         if _tells(piece, form.unit):
-            yield piece, Place(data, offset, step, name, alone=True)
+            yield piece, Place(data, offset, step, name)
 
 
 def _tells(piece: bytes, unit: int) -> bool:

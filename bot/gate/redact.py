@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from bot.gate.pieces import Pieces
 
 
+MOST = 2_000
+"""Finds in one text that are masked one by one. Who writes more of them down wants to keep us busy: what comes after
+is masked as a whole."""
+REST = b"[redacted: the rest, with more than 2,000 finds]"
+
+
 class Found(NamedTuple):
     """Bytes `start` to `end` of a text hold (a piece of) the secret called `name`."""
 
@@ -91,18 +97,21 @@ class StreamRedactor:
         self._held = b""
         self._from = 0
         self._last = ""
+        self._finds = 0
 
     def feed(self, chunk: bytes) -> bytes:
         """What can be said of the text so far."""
         if not self._redactor.secrets:
             return chunk
+        if self._finds > MOST:
+            return b""
         self._held += chunk
         return b"".join(self._ready(final=False))
 
     def flush(self) -> bytes:
         """The rest, at the end of the text."""
-        rest = b"".join(self._ready(final=True))
-        self._last = ""
+        rest = b"".join(self._ready(final=True)) if self._finds <= MOST else b""
+        self._last, self._finds = "", 0
         return rest
 
     def _ready(self, *, final: bool) -> Iterator[bytes]:
@@ -116,9 +125,6 @@ class StreamRedactor:
             if hit is None or hit > decided:
                 break
             found = pieces.judge(data, hit, floor)
-            if found is None:
-                self._from = hit + 1
-                continue
             if found.start > floor:
                 yield data[floor : found.start]
                 self._last = ""
@@ -126,9 +132,15 @@ class StreamRedactor:
                 yield f"[redacted {found.name}]".encode()
             self._redactor.met(found.name)
             self._last = found.name
+            self._finds += 1
+            if self._finds > MOST:
+                self._held = b""
+                yield REST
+                return
             floor = self._from = found.end
         searched = len(data) if final else max(len(data) - pieces.longest_start + 1, self._from)
-        self._from = searched if hit is None else hit
+        # Before a piece that is there already a longer one may begin that is not there as a whole yet.
+        self._from = searched if hit is None else min(searched, hit)
         keep = len(data) if final else max(self._from - pieces.reach_back, floor)
         if keep > floor:
             yield data[floor:keep]

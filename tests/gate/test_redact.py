@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.gate.forms import base64_forms, forms
-from bot.gate.redact import Redactor
+from bot.gate.redact import REST, Redactor
 
 _ALPHABET = string.ascii_letters + string.digits
 _RANDOM = random.Random(20261122)
@@ -168,6 +168,9 @@ _KILLERS = {
     "base64 that never ends": "Z2hz",
     "brackets": "[](",
     "an unterminated header": "-----BEGIN RSA PRIVATE KEY-----\n",
+    "all of a public beginning": "sk-ant-api",
+    "a secret": f"{TOKEN} ",
+    "a piece of one": f"{TOKEN[10:20]}.",
 }
 
 
@@ -181,6 +184,34 @@ def test_a51_time_grows_with_the_text_alone(redactor: Redactor, name: str) -> No
     small, large = (text * (size // len(text)) for size in (1 << 17, 1 << 20))
     redactor.text(small)
     assert _seconds(redactor, large) < 40 * _seconds(redactor, small) + 0.2
+
+
+@pytest.mark.parametrize("name", _KILLERS)
+def test_a51_a_megabyte_of_a_killer_string_is_masked_in_a_fifth_of_a_second(name: str) -> None:
+    """A-51, with room for a slow machine. Breaks: bot/gate/redact.py "if self._finds > MOST:\n                self"."""
+    redactor = Redactor({"TOKEN": TOKEN, "KEY": f"sk-ant-api03-{TOKEN[4:]}"})
+    text = _KILLERS[name] * (1_000_000 // len(_KILLERS[name]))
+    redactor.text("-")
+    assert _seconds(redactor, text) < 0.6
+
+
+@pytest.mark.parametrize("size", [7, 1000, 50_000])
+def test_after_very_many_finds_the_rest_is_masked_whole_in_any_chunks(redactor: Redactor, size: int) -> None:
+    data = f"{TOKEN[10:20]} {KEY}.".encode() * 1_500 + b"the end"
+    shown = redactor.mask(data)
+    assert shown.endswith(REST)
+    assert b"the end" not in shown
+    stream = redactor.stream()
+    parts = [stream.feed(data[start : start + size]) for start in range(0, len(data), size)]
+    assert b"".join([*parts, stream.flush()]) == shown
+    assert stream.feed(b"another text") + stream.flush() == b"another text"
+
+
+def test_a_beginning_that_anybody_may_write_is_no_find_and_the_whole_is_one() -> None:
+    key = f"sk-ant-api03-{TOKEN[4:]}"
+    redactor = Redactor({"KEY": key})
+    assert redactor.text("sk-ant-api03-...") == "sk-ant-api03-..."
+    assert redactor.text(f"a {key} b") == "a [redacted KEY] b"
 
 
 def _seconds(redactor: Redactor, text: str) -> float:
