@@ -1,4 +1,4 @@
-"""How a person is asked at the terminal: what the call is, the rule that asks, the diff, and a line that they type."""
+"""How a person is asked at the terminal: the question is shown, and a line that they type is the answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from bot.contracts.progress import Cancelled, Inquiry, Reply
-from bot.contracts.wording import count_of
-from bot.terminal.words import encodable, lines_of, one_line
+from bot.terminal.question import Lines, Paper, everything, question
+from bot.terminal.words import encodable, one_line
 
-_LINES = 40
 _LONGEST_LINE = 4_000
 _ANSWERS: Mapping[str, Literal["once", "session", "no"]] = {
     "o": "once", "once": "once", "y": "once", "yes": "once", "s": "session", "session": "session", "n": "no",
@@ -31,10 +30,11 @@ def ask(inquiry: Inquiry, cancel: Cancelled, console: Console, keyboard: int) ->
         # What was typed before the question was there is no answer to it.
         with suppress(termios.error):
             termios.tcflush(keyboard, termios.TCIFLUSH)
-        _show(console, question(inquiry))
+        paper = Paper(console.size.width, console.size.height, console.encoding)
+        _show(console, question(inquiry, paper))
         for line in lines:
-            if line.strip() == "d" and inquiry.diff:
-                _show(console, diff_lines(inquiry.diff, None))
+            if line.strip() == "d":
+                _show(console, everything(inquiry, paper))
             elif (reply := understood(line)) is not None:
                 return reply
             else:
@@ -51,44 +51,7 @@ def understood(line: str) -> Reply | None:
     return Reply("words", typed) if " " in typed else None
 
 
-def question(inquiry: Inquiry) -> Iterator[tuple[str, str]]:
-    """The question's lines, each with its style."""
-    who = f"The subagent {one_line(inquiry.agent)}" if inquiry.agent else "The agent"
-    yield "", ""
-    yield f"{who} asks: may it call {one_line(inquiry.tool)}?", "bold yellow"
-    if inquiry.files:
-        for path, action in inquiry.files:
-            yield f"  {action:<8} {one_line(path)}", ""
-    else:
-        first, *more = lines_of(inquiry.subject)
-        yield f"  call     {first}", ""
-        yield from ((f"           {line}", "") for line in more)
-    reason = f": {one_line(inquiry.reason)}" if inquiry.reason else ""
-    yield f"  rule     {one_line(inquiry.rule)}{reason}", ""
-    if inquiry.diff:
-        yield from diff_lines(inquiry.diff, _LINES)
-    yield "  once     this call alone", ""
-    yield f"  session  {one_line(inquiry.remembered)}, until this run ends", ""
-    yield "  no       and the run ends here; what there is so far is kept", ""
-    yield "  or a sentence: it is not done, and the model is told so in your words", ""
-
-
-def diff_lines(diff: str, most: int | None) -> Iterator[tuple[str, str]]:
-    """A diff with its colours; of a long one the beginning, and how to see the rest."""
-    lines = lines_of(diff.rstrip("\n"))
-    for line in lines[:most]:
-        yield f"  {line}", _colour(line)
-    if most is not None and len(lines) > most:
-        yield f"  ({count_of(len(lines) - most, 'more line')}; d shows all)", "bold"
-
-
-def _colour(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-
-
-def _show(console: Console, lines: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> None:
+def _show(console: Console, lines: Lines) -> None:
     for line, style in lines:
         console.print(Text(encodable(line, console.encoding), style), soft_wrap=True)
     console.print("> ", end="")

@@ -74,8 +74,8 @@ def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path) -> None:
     # One question for both edits, with the rule and the diff; the branch holds what the rule asks about.
     assert sum("may it call edit?" in line for line in screen) == 1
     assert any(line.startswith("  rule     rules[0]") and line.endswith("it is mine") for line in screen)
-    assert "  +    remaining = round(abs(seconds))" in screen
-    assert b"\x1b[32m  +    remaining" in terminal.raw
+    assert "  │ +    remaining = round(abs(seconds))" in screen
+    assert "\x1b[32m  │ +    remaining".encode() in terminal.raw
     branch = "agent/round-durations-before-splitting-them"
     assert "tidytime/format.py" in git(repo, "diff", "--name-only", f"main...{branch}")
     # The lines of what was done, each once, and nothing of what was drawn.
