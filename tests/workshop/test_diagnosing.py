@@ -31,6 +31,7 @@ FILES = {
     "settings.json": "{}\n",
     "ci.yml": "on: push\n",
     "run.sh": "#!/bin/bash\necho hi\n",
+    "deploy": "#!/usr/bin/env bash\necho hi\n",
 }
 
 
@@ -99,6 +100,7 @@ def test_what_a_command_changed_is_looked_at_too(real: Workshop) -> None:
         ("settings.json", "{}", "{,}", "settings.json:1:2 error json:syntax no valid JSON"),
         ("ci.yml", "push", "[push", "ci.yml:2:1 error yaml:syntax no valid YAML"),
         ("run.sh", "echo hi", "if true; then", "run.sh:3 error bash:syntax syntax error"),
+        ("deploy", "echo hi", "if true; then", "deploy:3 error bash:syntax syntax error"),
     ],
 )
 def test_what_has_no_server_is_parsed(real: Workshop, path: str, old: str, new: str, line: str) -> None:

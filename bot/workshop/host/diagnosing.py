@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import files
 from bot.workshop.host.context import Context, ToolFailure
-from bot.workshop.host.lsp.registry import of_interest
+from bot.workshop.host.lsp.registry import is_shell, may_be_script, of_interest
 from bot.workshop.host.scan import Scanner
 from bot.workshop.host.text import NotTextError, decode
 
@@ -105,7 +105,7 @@ class Diagnosing:
         if self._pending:
             names = list(dict.fromkeys((*self._pending, *names)))
             self._pending.clear()
-        names = [name for name in names if of_interest(name)]
+        names = [name for name in names if self._is_looked_at(name)]
         session = self._ready() if names or self._session else None
         if session is None:
             return None
@@ -113,7 +113,7 @@ class Diagnosing:
         return (session.changed(names, moved, began) if names else None) or session.came_late()
 
     def _read(self, name: str) -> None:
-        if not of_interest(name) or (text := self._now(name)) is None:
+        if not self._is_looked_at(name) or (text := self._now(name)) is None:
             return
         before = self._before(name) if self._asked.get("again") else text
         if before is None:
@@ -122,6 +122,9 @@ class Diagnosing:
         if self._loader is None:
             self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
             self._loader.start()
+
+    def _is_looked_at(self, name: str) -> bool:
+        return of_interest(name) or (may_be_script(name) and is_shell(name, self._now(name) or ""))
 
     def _load(self) -> None:
         """Import and begin what looks on, then show it the files that were read."""

@@ -126,7 +126,7 @@ def test_a_build_script_that_the_run_wrote_is_not_run(looked: Looked) -> None:
 def test_what_is_in_the_way_of_cargo_is_named(tmp_path: Path) -> None:
     from tests.workshop.lsp.test_registry import known, place, project
 
-    assert known("cargo").find(place(tmp_path)) == "there is no Cargo.toml in the root"
+    assert known("cargo").find(place(tmp_path)) == "there is no Cargo.toml"
     project(tmp_path, {"Cargo.toml": ""}, ("path/cargo",))
     assert known("cargo").find(place(tmp_path)) == "there is no Cargo.lock, and cargo would write one"
     project(tmp_path, {"Cargo.lock": json.dumps({})})

@@ -9,7 +9,16 @@ import pytest
 
 from bot.contracts.servers import LANGUAGE_SERVERS, ON_EDIT
 from bot.workshop.host.lsp.parsers import PARSERS
-from bot.workshop.host.lsp.registry import PARSED, SERVERS, Known, Place, Start, commanded, of_interest
+from bot.workshop.host.lsp.registry import (
+    PARSED,
+    SERVERS,
+    Known,
+    Place,
+    Start,
+    commanded,
+    is_shell,
+    of_interest,
+)
 
 
 def known(name: str) -> Known:
@@ -166,3 +175,47 @@ def test_a_policy_s_command_keeps_the_usual_options() -> None:
 )
 def test_other_files_are_of_no_interest(name: str, interesting: bool) -> None:
     assert of_interest(name) is interesting
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shell"),
+    [
+        ("bin/deploy", "#!/bin/sh\n", True),
+        ("bin/deploy", "#! /usr/bin/env -S bash -e\n", True),
+        ("deploy", "#!/usr/bin/env python3\n", False),
+        ("deploy", "echo\n", False),
+        ("deploy.txt", "#!/bin/sh\n", False),
+        (".profile", "#!/bin/sh\n", False),
+        ("a.sh", "", True),
+        ("a.sh", "#!/bin/dash\n", True),
+        ("a.sh", "#!/usr/bin/env zsh\n", False),
+        ("a.sh", "#!/usr/bin/fish\n", False),
+    ],
+)
+def test_a_script_is_known_by_its_first_line(name: str, text: str, shell: bool) -> None:
+    assert is_shell(name, text) is shell
+
+
+def test_of_several_projects_each_has_its_own_server(tmp_path: Path) -> None:
+    """TypeScript apart, which looks for the nearest tsconfig.json by itself."""
+    files = ("a/pyproject.toml", "a/.venv/pyvenv.cfg", ".venv/pyvenv.cfg", "b/go.mod", "c/go.work", "c/d/go.mod",
+             "biome.json", "b/biome.json", "b/Cargo.lock", "b/Cargo.toml", "b/member/Cargo.toml")  # fmt: skip
+    project(tmp_path, dict.fromkeys(files, ""), ("path/gopls", "path/cargo", "path/biome"))
+    roots = {
+        ("ty", "a/src"): "a", ("ty", "b"): None, ("ruff", "a"): None, ("gopls", "b/x"): "b",
+        ("gopls", "c/d"): "c", ("biome", "b/src"): "", ("cargo", "b/member/src"): "b",
+    }  # fmt: skip
+    for (name, folder), root in roots.items():
+        start = known(name).find(place(tmp_path, folder, ty="/ty", ruff="/ruff"))
+        assert isinstance(start, Start), start
+        assert start.root == (None if root is None else tmp_path / root), name
+    ty = {folder: known("ty").find(place(tmp_path, folder, ty="/ty")) for folder in ("a/src", "b")}
+    found = {folder: start.variables for folder, start in ty.items() if isinstance(start, Start)}
+    assert found == {
+        "a/src": {"VIRTUAL_ENV": f"{tmp_path}/a/.venv"},
+        "b": {"VIRTUAL_ENV": f"{tmp_path}/.venv"},
+    }
+    named = Place(tmp_path, tmp_path, {"VIRTUAL_ENV": "/named"}, {"ty": "/ty"})
+    start = known("ty").find(named)
+    assert isinstance(start, Start)
+    assert start.variables == {"VIRTUAL_ENV": "/named"}

@@ -16,7 +16,7 @@ from bot.contracts.problems import Answer
 from bot.workshop.host.context import Answer as Permission
 from bot.workshop.host.context import Context
 from bot.workshop.host.history import History
-from bot.workshop.host.lsp import session as sessions
+from bot.workshop.host.lsp import lanes
 from bot.workshop.host.lsp.origins import Terms
 from bot.workshop.host.lsp.probe import Settings, environment_of
 from bot.workshop.host.lsp.registry import SERVERS
@@ -99,8 +99,8 @@ def said(report: Report | None) -> str:
 def test_a_server_over_its_memory_is_ended_and_that_is_said_once(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/workshop/host/lsp/session.py "server.stop()"."""
-    monkeypatch.setattr(sessions, "_LOOK_EVERY", 0.02)
+    """Breaks: bot/workshop/host/lsp/lanes.py "server.stop()"."""
+    monkeypatch.setattr(lanes, "_LOOK_EVERY", 0.02)
     looked = begin(memory=1 << 20, ty=pulls(CLEAN))
     looked.read("a.py", "a\n")
     assert eventually(lambda: bool(looked.session.uses()[0].note))
@@ -121,6 +121,31 @@ def test_no_more_than_three_servers_are_started(begin: Begin) -> None:
     assert "no new problems (typescript)" in lines
     assert "biome is not available: there are 3 servers already" in lines
     assert not (looked.folder / "biome.log").exists()
+
+
+def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/lanes.py "{found.root}" (taken out of the key)."""
+    looked = begin(
+        ty=pulls(
+            CLEAN, CLEAN, [["items", [item("new")]]], lives={"1": pulls(CLEAN, [["items", [item("b")]]])}
+        )
+    )
+    looked.session.context.programs = {"ty": "/no/ty"}
+    for folder in ("a/src", "b"):
+        (looked.root / folder).mkdir(parents=True)
+        (looked.root / folder / "pyproject.toml").write_text("")
+    for name in ("a/src/x.py", "a/src/y.py", "b/x.py"):
+        looked.read(name, "a\n")
+    for name in ("a/src/x.py", "b/x.py"):
+        (looked.root / name).write_text("b\n")
+    report = looked.session.changed(["a/src/x.py", "b/x.py"], {}, time.monotonic())
+    assert report is not None
+    assert report.tools == (("ty", Answer.COMPLETE),)
+    assert [problem.path for problem in report.change.new] == ["a/src/x.py", "b/x.py"]
+    assert [(use.name, use.asked) for use in report.uses] == [("ty", 5)]
+    log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]
+    roots = [line["params"]["rootUri"] for line in log if line.get("method") == "initialize"]
+    assert sorted(Path(root).name for root in roots) == ["b", "src"]
 
 
 def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None:

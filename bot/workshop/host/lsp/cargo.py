@@ -28,14 +28,15 @@ _LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING}
 
 
 class Cargo:
-    """As `servers.Server`, for a lane. `argv` is the program with what comes before `check`; `why_not` is asked before
-    each run."""
+    """As `servers.Server`, for a lane. `argv` is the program with what comes before `check`; `folder` holds the
+    Cargo.lock; `why_not` is asked before each run."""
 
     def __init__(
         self,
         argv: tuple[str, ...],
         environment: Mapping[str, str],
         context: Context,
+        folder: Path,
         why_not: Callable[[], str],
     ) -> None:
         self.name = "cargo"
@@ -44,6 +45,7 @@ class Cargo:
         self._argv = [*argv, "check", "--quiet", "--message-format=json", "--offline", "--locked"]
         self._environment = environment
         self._context = context
+        self._folder = folder
         self._why_not = why_not
         self._cancelled = Cancellation()
         self._texts: dict[str, str] = {}
@@ -151,7 +153,7 @@ class Cargo:
         try:
             done = run_program(
                 self._argv,
-                cwd=Path(self._context.real_root),
+                cwd=self._folder,
                 environment=self._environment,
                 timeout=_LONGEST,
                 cap=_CAP,
@@ -162,7 +164,7 @@ class Cargo:
             return f"it could not be run: {error.strerror}"
         if done.timed_out:
             return f"it took more than {_LONGEST:g} s"
-        found = _problems(done.output, self._context)
+        found = _problems(done.output, self._folder.relative_to(self._context.real_root))
         if done.exit_code != 0 and not any(found.values()):
             words = [
                 line for line in printable(done.errors.decode("utf-8", "replace")).split("\n") if line.strip()
@@ -171,13 +173,13 @@ class Cargo:
         return found
 
 
-def _problems(output: bytes, context: Context) -> dict[str, tuple[Problem, ...]]:
+def _problems(output: bytes, folder: Path) -> dict[str, tuple[Problem, ...]]:
     found: dict[str, list[Problem]] = {}
     count = 0
     for line in output.splitlines():
         try:
             said = json.loads(line)
-            problem = _problem(said["message"]) if said["reason"] == "compiler-message" else None
+            problem = _problem(said["message"], folder) if said["reason"] == "compiler-message" else None
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             continue  # what a build script prints comes along
         if problem is not None and count < _MOST:
@@ -188,7 +190,7 @@ def _problems(output: bytes, context: Context) -> dict[str, tuple[Problem, ...]]
     }
 
 
-def _problem(message: Mapping[str, Any]) -> Problem | None:
+def _problem(message: Mapping[str, Any], folder: Path) -> Problem | None:
     severity = _LEVELS.get(message["level"])
     span = next((one for one in message["spans"] if one["is_primary"]), None)
     if severity is None or span is None:
@@ -197,7 +199,7 @@ def _problem(message: Mapping[str, Any]) -> Problem | None:
     text = span["text"][0]["text"] if span["text"] else ""
     return Problem(
         "cargo",
-        str(span["file_name"]),
+        str(folder / str(span["file_name"])),
         int(span["line_start"]),
         int(span["column_start"]),
         severity,

@@ -55,7 +55,7 @@ class Client:
         self.connection = Connection(process, self._program.bounds, self._asked, self._notified, self._ended)
         await self.connection.attach()
         async with asyncio.timeout(self._pauses.start):
-            params = initialize_params(self._program.root, self._program.options)
+            params = initialize_params(self._program.folder, self._program.options)
             self.abilities = abilities(await self.connection.request("initialize", params))
         self.connection.notify("initialized", {})
         if self._program.settings:
@@ -220,7 +220,8 @@ class Client:
             case "workspace/applyEdit":
                 return {"applied": False}
             case "workspace/workspaceFolders":
-                return [{"uri": uri_of(str(self._program.root)), "name": self._program.root.name}]
+                folder = self._program.folder
+                return [{"uri": uri_of(str(folder)), "name": folder.name}]
             case _ if method.startswith("workspace/") and method.endswith("/refresh"):
                 pass
             case _:

@@ -21,9 +21,9 @@ class Missing(Collection[str]):
     def __init__(self, tool: str, context: Context, files: Iterable[Watched]) -> None:
         files = list(files)
         self._known = {name for file in files for name in missing_modules(file.base.get(tool, ()))}
-        self._any = tool in ("ty", "typescript") and not _has_environment(tool, context)
-        parents = {str(PurePosixPath(file.name).parent) for file in files}
-        self._folders = [context.root / name for name in {".", "src", "lib", *parents}]
+        parents = {str(folder) for file in files for folder in PurePosixPath(file.name).parents}
+        self._any = tool in ("ty", "typescript") and not _has_environment(tool, context, parents)
+        self._folders = [context.root / name for name in {"src", "lib", *parents}]
 
     def __contains__(self, module: object) -> bool:
         return module in self._known or (self._any and isinstance(module, str) and not self._is_here(module))
@@ -38,9 +38,10 @@ class Missing(Collection[str]):
         return any(os.path.exists(folder / f"{module}{end}") for folder in self._folders for end in _LOOK_FOR)
 
 
-def _has_environment(tool: str, context: Context) -> bool:
+def _has_environment(tool: str, context: Context, folders: Iterable[str]) -> bool:
     if tool == "typescript":
-        return (context.root / "node_modules").is_dir()
+        return any((context.root / folder / "node_modules").is_dir() for folder in folders)
     if context.environment.get("VIRTUAL_ENV"):
         return True
-    return any((context.root / name / "pyvenv.cfg").is_file() for name in (".venv", "venv"))
+    places = (context.root / folder / name for folder in folders for name in (".venv", "venv"))
+    return any((place / "pyvenv.cfg").is_file() for place in places)

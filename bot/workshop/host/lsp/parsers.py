@@ -17,7 +17,7 @@ from bot.contracts.problems import Answer, Problem, Severity
 from bot.workshop.host import syntax
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp.programs import Answered
-from bot.workshop.host.lsp.registry import PARSED, Place
+from bot.workshop.host.lsp.registry import PARSED, Place, is_shell
 from bot.workshop.host.programs import run_program
 
 MOST = 1000
@@ -40,14 +40,16 @@ Check = Callable[[Context, str, str, float], Answered]
 @dataclass(frozen=True, slots=True)
 class Parser:
     """`find` says at a place how it is run, or why it cannot be; `instead` names those whose work it does where they
-    are missing, and only then; `program` is what it starts that is not ours."""
+    are missing, and only then; `program` is what it starts that is not ours, for scripts of the shell."""
 
     name: str
     find: Callable[[Place], Check | str]
     instead: tuple[str, ...] = ()
     program: str = ""
 
-    def takes(self, path: str) -> bool:
+    def takes(self, path: str, text: str) -> bool:
+        if self.program:
+            return is_shell(path, text)
         return PurePosixPath(path).suffix.lower() in PARSED[self.name]
 
 

@@ -49,11 +49,12 @@ def begin(
     known: Known, start: Start, context: Context, hub: Hub, settings: Settings, origins: Origins
 ) -> Server | Cargo | str:
     """The server, started; else why not. A name on PATH proves nothing: rustup's stand-ins exit with 1."""
-    environment = environment_of(known, context)
+    environment = {**environment_of(known, context), **start.variables}
+    root = Path(context.real_root)
     try:
         done = run_program(
             start.asks,
-            cwd=Path(context.real_root),
+            cwd=start.root or root,
             environment=environment,
             timeout=_PROBE,
             cap=_SAID,
@@ -71,16 +72,17 @@ def begin(
         return origins.why_not(known.name, start.argv, start.runs)
 
     if known.name == "cargo":
-        return Cargo(start.argv, environment, context, why_not)
+        return Cargo(start.argv, environment, context, start.root or root, why_not)
     return hub.start(
         Program(
             known.name,
             start.argv,
-            Path(context.real_root),
+            root,
             environment,
             start.settings,
             start.options,
             pauses=settings.pauses,
+            project=start.root,
             spawn=lambda program: spawned(program, context, why_not),
         )
     )
@@ -101,7 +103,7 @@ def spawned(program: Program, context: Context, why_not: Callable[[], str]) -> A
         raise OSError(why)
     return context.keepers.start_beside(
         program.argv,
-        cwd=program.root,
+        cwd=program.folder,
         env=dict(program.environment),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

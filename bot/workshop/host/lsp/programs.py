@@ -14,9 +14,10 @@ from bot.workshop.host.lsp.bounds import Bounds, Pauses
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A server that can be started. `environment` is the whole of it. `settings` answer `workspace/configuration` by
-    their dotted names, `options` go with `initialize`. `silent_when_clean` is for those that say nothing about a file
-    without problems. `spawn` may be replaced by one that lets others know of the process; it raises `OSError`."""
+    """A server that can be started. Paths are relative to `root`; `project` is the folder that it works on, `root`
+    where none is said. `environment` is the whole of it. `settings` answer `workspace/configuration` by their dotted
+    names, `options` go with `initialize`. `silent_when_clean` is for those that say nothing about a file without
+    problems. `spawn` may be replaced by one that lets others know of the process; it raises `OSError`."""
 
     name: str
     argv: tuple[str, ...]
@@ -27,9 +28,14 @@ class Program:
     silent_when_clean: bool = False
     pauses: Pauses = field(default_factory=Pauses)
     bounds: Bounds = field(default_factory=Bounds)
+    project: Path | None = None
     spawn: Callable[[Program], subprocess.Popen[bytes]] = field(
-        default=lambda program: processes.spawn(program.argv, program.root, program.environment)
+        default=lambda program: processes.spawn(program.argv, program.folder, program.environment)
     )
+
+    @property
+    def folder(self) -> Path:
+        return self.project or self.root
 
 
 @dataclass(frozen=True, slots=True)

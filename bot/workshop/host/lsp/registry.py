@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 _PYTHON = {".py": "python", ".pyi": "python"}
@@ -27,6 +28,7 @@ _TSC_SPEAKS = 7
 _CARGO_RUNS = ("build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 """What cargo runs, or is told there to run."""
 
+_ENVIRONMENTS = (".venv", "venv")
 _SMALL_FILE = 1 << 20
 
 
@@ -56,6 +58,11 @@ class Place:
         """The first of these files in the folder of the file or above it, within the tree."""
         return next((f / name for f in self.folders() for name in names if (f / name).is_file()), None)
 
+    def topmost(self, *names: str) -> Path | None:
+        """The last of them: where the settings of a folder add to those above it."""
+        found = [path for folder in self.folders() for name in names if (path := folder / name).is_file()]
+        return found[-1] if found else None
+
     def folders(self) -> Iterator[Path]:
         folder = self.folder if self.folder.is_relative_to(self.root) else self.root
         yield folder
@@ -67,22 +74,31 @@ class Place:
         places = (Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder)
         return next((str(path) for path in places if _runs(path)), "")
 
+    def environments(self) -> Iterator[Path]:
+        """Virtual ones, the nearest first."""
+        found = (folder / name for folder in self.folders() for name in _ENVIRONMENTS)
+        yield from (folder for folder in found if folder.is_dir())
+        if named := self.environment.get("VIRTUAL_ENV", ""):
+            yield Path(named)
+
     def _of_environment(self, name: str) -> str:
-        named = self.environment.get("VIRTUAL_ENV", "")
-        places = (self.root / ".venv", self.root / "venv", *([Path(named)] if named else []))
-        return next((str(place / "bin" / name) for place in places if _runs(place / "bin" / name)), "")
+        places = (str(place / "bin" / name) for place in self.environments())
+        return next((place for place in places if _runs(Path(place))), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """How one is started here. `asks` is the command line that names its version; `runs` are files of the project whose
-    code it runs."""
+    code it runs; `root` is the folder of the project, the repository's where none is said; `variables` are set beside
+    those that it always has."""
 
     argv: tuple[str, ...]
     asks: tuple[str, ...]
     options: object = None
     settings: Mapping[str, object] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
+    root: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 Find = Callable[[Place], "Start | str"]
@@ -105,7 +121,15 @@ class Known:
 
 def _ty(place: Place) -> Start | str:
     program = place.ours("ty") or place.anywhere("ty")
-    return Start((program, "server"), (program, "--version")) if program else "it is not installed"
+    if not program:
+        return "it is not installed"
+    # It looks for an environment beside the settings alone, and several projects may share the one above them.
+    named = place.environment.get("VIRTUAL_ENV", "")
+    whole = (str(folder) for folder in place.environments() if (folder / "pyvenv.cfg").is_file())
+    found = named or next(whole, "")
+    variables = {"VIRTUAL_ENV": found} if found else {}
+    root = _folder_of(place.above("ty.toml", "pyproject.toml"))
+    return Start((program, "server"), (program, "--version"), root=root, variables=variables)
 
 
 def _ruff(place: Place) -> Start | str:
@@ -118,10 +142,10 @@ def _ruff(place: Place) -> Start | str:
 
 
 def _configures_ruff(place: Place) -> bool:
+    """It goes up by itself, over a pyproject.toml that says nothing of it."""
     if place.above("ruff.toml", ".ruff.toml"):
         return True
-    project = place.above("pyproject.toml")
-    return project is not None and "[tool.ruff" in _read(project)
+    return any("[tool.ruff" in _read(folder / "pyproject.toml") for folder in place.folders())
 
 
 def _typescript(place: Place) -> Start | str:
@@ -141,10 +165,11 @@ def _typescript(place: Place) -> Start | str:
 
 
 def _gopls(place: Place) -> Start | str:
-    if not place.above("go.mod", "go.work"):
+    root = _folder_of(place.above("go.work") or place.above("go.mod"))
+    if root is None:
         return "there is no go.mod"
     program = place.on_path("gopls")
-    return Start((program,), (program, "version")) if program else "it is not installed"
+    return Start((program,), (program, "version"), root=root) if program else "it is not installed"
 
 
 def _clangd(place: Place) -> Start | str:
@@ -157,27 +182,34 @@ def _clangd(place: Place) -> Start | str:
 
 
 def _biome(place: Place) -> Start | str:
-    if not place.above("biome.json", "biome.jsonc"):
+    root = _folder_of(place.topmost("biome.json", "biome.jsonc"))
+    if root is None:
         return ""
     program = place.anywhere("biome")
-    return Start((program, "lsp-proxy"), (program, "--version")) if program else "it is not installed"
+    return (
+        Start((program, "lsp-proxy"), (program, "--version"), root=root) if program else "it is not installed"
+    )
 
 
 def _oxlint(place: Place) -> Start | str:
-    if not place.above(".oxlintrc.json", ".oxlintrc.jsonc"):
+    root = _folder_of(place.topmost(".oxlintrc.json", ".oxlintrc.jsonc"))
+    if root is None:
         return ""
     program = place.anywhere("oxlint")
-    return Start((program, "--lsp"), (program, "--version")) if program else "it is not installed"
+    return Start((program, "--lsp"), (program, "--version"), root=root) if program else "it is not installed"
 
 
 def _cargo(place: Place) -> Start | str:
-    if not (place.root / "Cargo.toml").is_file():
-        return "there is no Cargo.toml in the root"
-    if not (place.root / "Cargo.lock").is_file():
+    if not place.above("Cargo.toml"):
+        return "there is no Cargo.toml"
+    root = _folder_of(place.above("Cargo.lock"))  # of a workspace it is at the top
+    if root is None:
         return "there is no Cargo.lock, and cargo would write one"
     program = place.on_path("cargo")
     runs = tuple(str(found) for name in _CARGO_RUNS if (found := place.above(name)))
-    return Start((program,), (program, "--version"), runs=runs) if program else "it is not installed"
+    return (
+        Start((program,), (program, "--version"), runs=runs, root=root) if program else "it is not installed"
+    )
 
 
 SERVERS: tuple[Known, ...] = (
@@ -204,15 +236,18 @@ SERVERS: tuple[Known, ...] = (
 )
 
 
+_SHELL_ENDS = (".sh", ".bash")
+_RUN_BY_SHELL = re.compile(r"#![ \t]*\S*/(?:env[ \t]+(?:-S[ \t]+)?)?(?:ba|da)?sh\b")
+
 PARSED: Mapping[str, tuple[str, ...]] = {
     "python": (".py", ".pyi"),
     "json": (".json",),
     "toml": (".toml",),
     "yaml": (".yml", ".yaml"),
-    "shellcheck": (".sh", ".bash"),
-    "bash": (".sh", ".bash"),
+    "shellcheck": _SHELL_ENDS,
+    "bash": _SHELL_ENDS,
 }
-"""For which files what is no server is run (`parsers.py`)."""
+"""For which files what is no server is run (`parsers.py`). Of the shell are also those whose first line says so."""
 
 _INTERESTING = frozenset(end for known in SERVERS for end in known.files) | frozenset(
     sum(PARSED.values(), ())
@@ -224,6 +259,20 @@ def of_interest(path: str) -> bool:
     return PurePosixPath(path).suffix.lower() in _INTERESTING
 
 
+def may_be_script(path: str) -> bool:
+    """Whether only its text can say whether anything here looks at it."""
+    name = PurePosixPath(path).name
+    return "." not in name
+
+
+def is_shell(path: str, text: str) -> bool:
+    """By its first line, where that says what runs it; else by its name."""
+    if text.startswith("#!"):
+        named = may_be_script(path) or PurePosixPath(path).suffix.lower() in _SHELL_ENDS
+        return named and _RUN_BY_SHELL.match(text) is not None
+    return PurePosixPath(path).suffix.lower() in _SHELL_ENDS
+
+
 def commanded(command: str, found: Start | str) -> Start | str:
     """The start that a policy names in place of the usual one, whose options it keeps."""
     try:
@@ -233,7 +282,7 @@ def commanded(command: str, found: Start | str) -> Start | str:
     if not argv:
         return "its command in the policy is empty"
     usual = found if isinstance(found, Start) else Start((), ())
-    return Start(argv, (argv[0], "--version"), usual.options, usual.settings, usual.runs)
+    return replace(usual, argv=argv, asks=(argv[0], "--version"))
 
 
 def _version(package: Path) -> str:
@@ -247,6 +296,10 @@ def _version(package: Path) -> str:
 def _major(version: str) -> int:
     first = version.partition(".")[0]
     return int(first) if first.isdigit() and len(first) < 5 else 0
+
+
+def _folder_of(path: Path | None) -> Path | None:
+    return path.parent if path else None
 
 
 def _read(path: Path) -> str:

@@ -10,30 +10,26 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from bot.contracts.problems import Answer, Problem, ServerUse
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp import parsers
 from bot.workshop.host.lsp.baseline import Change, compare, together
-from bot.workshop.host.lsp.cargo import Cargo
 from bot.workshop.host.lsp.installed import Missing
 from bot.workshop.host.lsp.lane import Lane, Look, Watched
+from bot.workshop.host.lsp.lanes import Lanes
 from bot.workshop.host.lsp.origins import Origins
-from bot.workshop.host.lsp.probe import Settings, begin
-from bot.workshop.host.lsp.registry import SERVERS, Known, Place, Start, commanded, of_interest
+from bot.workshop.host.lsp.probe import Settings
+from bot.workshop.host.lsp.registry import SERVERS, Known, is_shell, of_interest
 from bot.workshop.host.lsp.servers import Answered, Hub
 from bot.workshop.host.lsp.told import Report
 
-MOST_SERVERS = 3
 MOST_FILES = 20
 """That are looked at after one call."""
 
 MOST_IMPORTERS = 10
-
-_LOOK_EVERY = 2.0
-"""Seconds between two looks at the memory of servers."""
 
 _IMPORTING = r"(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include|.*\brequire\b)"
 """How a line begins that may name another file."""
@@ -54,26 +50,25 @@ class Session:
     servers: Sequence[Known] = SERVERS
     hub: Hub = field(default_factory=Hub)
     _files: dict[str, Watched] = field(default_factory=dict)
-    _lanes: dict[str, Lane] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
     _late: list[tuple[Lane, Look]] = field(default_factory=list)
     _news: threading.Condition = field(default_factory=threading.Condition)
-    _over_memory: dict[str, str] = field(default_factory=dict)
     _standing: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
-    _ended: threading.Event = field(default_factory=threading.Event)
     _origins: Origins = field(init=False)
+    _lanes: Lanes = field(init=False)
 
     def __post_init__(self) -> None:
         self._said |= self.settings.said
         self._origins = Origins(self.context, self.settings.terms, self.base)
+        self._lanes = Lanes(self.context, self.settings, self._origins, self.servers, self.hub, self._tell)
 
     def read(self, name: str, text: str) -> None:
         """The agent was shown this file, which it may change later. Returns at once."""
-        if name in self._files or not of_interest(name):
+        if name in self._files or not (of_interest(name) or is_shell(name, text)):
             return
         file = self._files[name] = Watched(name, text, text)
-        for lane in self._lanes_of(name):
+        for lane in self._lanes.of(name):
             lane.warm(file)
 
     def settle(self, until: float) -> None:
@@ -81,7 +76,7 @@ class Session:
         what is found in others."""
         with self._news:
             self._news.wait_for(
-                lambda: not any(lane.warming for lane in self._lanes.values() if not lane.why_off),
+                lambda: not any(lane.warming for lane in self._lanes if not lane.why_off),
                 max(0.0, until - time.monotonic()),
             )
 
@@ -126,33 +121,17 @@ class Session:
             yield name, text, together([Change(new)]).new
 
     def uses(self) -> tuple[ServerUse, ...]:
-        uses: list[ServerUse] = []
-        for lane in self._lanes.values():
-            if lane.server is not None:
-                use = lane.server.use()
-                version = self.settings.versions.get(lane.name, "") or use.version
-                note = self._over_memory.get(lane.name, use.note)
-                uses.append(replace(use, version=version, note=note))
-            elif lane.missing:
-                uses.append(ServerUse(lane.name, "", note=f"not available: {lane.missing}"))
-        refused = (
-            ServerUse(name, "", note=f"not available: {why}") for name, why in self._refused.items() if why
-        )
-        return (*uses, *refused)
+        refused = (ServerUse(name, "", note=f"not available: {why}") for name, why in self._refused.items())
+        return (*self._lanes.uses(), *refused)
 
     def end(self) -> None:
-        self._ended.set()
-        for lane in self._lanes.values():
-            lane.end()
-            if isinstance(lane.server, Cargo):
-                lane.server.stop()
-        self.hub.stop()
+        self._lanes.end()
 
     def _taken(self, name: str, old: str) -> Watched | None:
         """The file with its text as it is now; `None` where there is nothing to look at."""
-        if not of_interest(name):
-            return None
         text = self.now(name)
+        if not of_interest(name) and not is_shell(name, text or ""):
+            return None
         file = self._files.get(name)
         if file is not None:
             if file.now == text:
@@ -170,53 +149,20 @@ class Session:
         self._files[name] = file
         return file
 
-    def _lanes_of(self, name: str) -> list[Lane]:
-        return [lane for known in self.servers if known.language(name) and (lane := self._lane(known, name))]
-
-    def _lane(self, known: Known, name: str) -> Lane | None:
-        """The server's, begun where it was not yet."""
-        if known.name in self._lanes or known.name in self._refused:
-            return self._lanes.get(known.name)
-        asked = self.settings.servers.get(known.name, {})
-        if asked.get("off"):
-            self._refused[known.name] = ""
-            return None
-        found = known.find(self._place(name))
-        if command := str(asked.get("command", "")):
-            found = commanded(command, found)
-        if isinstance(found, Start):
-            found = self._origins.why_not(known.name, found.argv, found.runs) or found
-        if not isinstance(found, Start) or len(self._lanes) >= MOST_SERVERS:
-            why = f"there are {MOST_SERVERS} servers already" if isinstance(found, Start) else found
-            self._refused[known.name] = why
-            return None
-        if not self._lanes:
-            threading.Thread(target=self._mind_memory, name="memory of servers", daemon=True).start()
-        start = found
-        lane = Lane(
-            known,
-            lambda: begin(known, start, self.context, self.hub, self.settings, self._origins),
-            self._tell,
-        )
-        self._lanes[known.name] = lane
-        return lane
-
-    def _place(self, name: str) -> Place:
-        root = Path(self.context.real_root)
-        return Place(root, (root / name).parent, self.context.environment, self.context.programs)
-
     def _tell(self) -> None:
         with self._news:
             self._news.notify_all()
 
     def _ask(self, files: Sequence[Watched], until: float) -> list[tuple[Lane, Look]]:
         """Every server about its files, at the same time."""
-        lanes: dict[str, Lane] = {lane.name: lane for file in files for lane in self._lanes_of(file.name)}
+        own_of: dict[Lane, list[Watched]] = {}
+        for file in files:
+            for lane in self._lanes.of(file.name):
+                own_of.setdefault(lane, []).append(file)
         looks: list[tuple[Lane, Look]] = []
-        for lane in lanes.values():
-            own = tuple(file for file in files if lane.known.language(file.name))
+        for lane, own in own_of.items():
             others = tuple(self._importers(lane, own))
-            look = Look(own, others, until, {file.name: file.now for file in own})
+            look = Look(tuple(own), others, until, {file.name: file.now for file in own})
             looks.append((lane, look))
             lane.look(look)
         return looks
@@ -242,14 +188,14 @@ class Session:
 
     def _parsed(self, files: Sequence[Watched], until: float) -> Iterator[tuple[str, Answer, Change]]:
         for parser in parsers.PARSERS:
-            own = [file for file in files if parser.takes(file.name) and file.now is not None]
+            own = [file for file in files if file.now is not None and parser.takes(file.name, file.now)]
             if (
                 not own
                 or self.settings.servers.get(parser.name, {}).get("off")
-                or self._is_there(parser.instead)
+                or self._is_there(parser.instead, own[0].name)
             ):
                 continue
-            run = self._found(parser, self._place(own[0].name))
+            run = self._found(parser, own[0].name)
             if isinstance(run, str):
                 self._refused[parser.name] = run
                 continue
@@ -257,7 +203,8 @@ class Session:
             answers, changes = zip(*found, strict=True)
             yield parser.name, min(answers, key=_RANK.index), together(changes)
 
-    def _found(self, parser: parsers.Parser, place: Place) -> parsers.Check | str:
+    def _found(self, parser: parsers.Parser, name: str) -> parsers.Check | str:
+        place = self._lanes.place(name)
         program = parser.program and place.anywhere(parser.program)
         why = self._origins.why_not(parser.name, (program,)) if program else ""
         return why or parser.find(place)
@@ -276,19 +223,12 @@ class Session:
             return after.answer, Change()
         return after.answer, self._stand(file, name, compare(file.base[name], after.items))
 
-    def _is_there(self, names: Iterable[str]) -> bool:
-        """Whether one of those does the work."""
-        for name in names:
-            lane = self._lanes.get(name)
-            if lane is not None and not lane.why_off:
-                return True
-            if (
-                lane is None
-                and name in {parser.name for parser in parsers.PARSERS}
-                and name not in self._refused
-            ):
-                return not self.settings.servers.get(name, {}).get("off")
-        return False
+    def _is_there(self, names: Iterable[str], file: str) -> bool:
+        """Whether one of those does the work for a file."""
+        if any(lane.name in names and not lane.why_off for lane in self._lanes.of(file)):
+            return True
+        others = {parser.name for parser in parsers.PARSERS} & set(names) - set(self._refused)
+        return any(not self.settings.servers.get(name, {}).get("off") for name in others)
 
     def _judged(self, lane: Lane, look: Look) -> tuple[str, Answer, Change]:
         """How a server answered, and what is new by it. Of files that it did not answer for nothing is."""
@@ -327,8 +267,11 @@ class Session:
     ) -> Report:
         change = together(change for _, _, change in looked)
         names = tuple(dict.fromkeys(file.name for file in files))
+        answers: dict[str, Answer] = {}
+        for name, answer, _ in looked:
+            answers[name] = min(answers.get(name, answer), answer, key=_RANK.index)
         return Report(
-            tuple((name, answer) for name, answer, _ in looked),
+            tuple(answers.items()),
             change,
             waited=0.0 if late else time.monotonic() - began,
             limit=self.settings.wait,
@@ -341,29 +284,26 @@ class Session:
 
     def _to_say(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         """What is missing for these files, or is gone: each once a run."""
-        ours = {known.name for known in self.servers if any(known.language(name) for name in names)}
-        ours |= {parser.name for parser in parsers.PARSERS if any(parser.takes(name) for name in names)}
-        for name in sorted(ours):
-            lane = self._lanes.get(name)
-            why = self._refused.get(name, "") if lane is None else lane.missing
-            off = self._over_memory.get(name, lane.server.off if lane and lane.server else "")
-            if why and self._once(f"missing {name}"):
-                yield f"missing {name}", f"{name} is not available: {why}"
-            elif off and self._once(f"off {name}"):
-                yield f"off {name}", f"{name} is off for the rest of the run: {off}"
+        missing: dict[str, str] = {}
+        off: dict[str, str] = {}
+        for name in names:
+            for known in self.servers:
+                if known.language(name):
+                    missing.setdefault(known.name, self._lanes.why_none(known, name))
+                    off.setdefault(known.name, self._lanes.why_off(known, name))
+            for parser in parsers.PARSERS:
+                if parser.takes(name, self._files[name].now or ""):
+                    missing.setdefault(parser.name, self._refused.get(parser.name, ""))
+        for name in sorted(missing):
+            if missing[name] and self._once(f"missing {name}"):
+                yield f"missing {name}", f"{name} is not available: {missing[name]}"
+            elif off.get(name) and self._once(f"off {name}"):
+                yield f"off {name}", f"{name} is off for the rest of the run: {off[name]}"
 
     def _once(self, key: str) -> bool:
         new = key not in self._said
         self._said.add(key)
         return new
-
-    def _mind_memory(self) -> None:
-        while not self._ended.wait(_LOOK_EVERY):
-            for lane in list(self._lanes.values()):
-                server = lane.server
-                if server is not None and not server.off and server.memory() > self.settings.memory:
-                    self._over_memory[lane.name] = f"it held over {self.settings.memory >> 20} MiB"
-                    server.stop()
 
 
 def _is_late(look: Look) -> bool:
