@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FIELD = "diagnostics"
 """Of a result's metadata."""
 
+_MOST_SAID = 200
+"""Keys of sentences that are said once; there are a few a server."""
+
 _MOST_ERRORS = 20
 _LONGEST_ERROR = 600
 
@@ -88,7 +91,8 @@ class LookingOn:
         except WireError as error:
             self._journal.write(lines.Note(_UNREADABLE.format(error)))
             return outcome
-        self._said.update(found.said)
+        # The host may be anybody's by now: what it says without end is not kept and sent on without end.
+        self._said.update(found.said[: max(_MOST_SAID - len(self._said), 0)])
         self._uses = {use.name: use for use in found.servers}
         if place is not None:
             record = lines.Diagnosed(

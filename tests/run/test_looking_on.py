@@ -174,6 +174,17 @@ def test_hosts_of_one_run_add_up_and_nothing_is_said_twice(tmp_path: Path) -> No
     assert "could not be read" in next(recorded.records(lines.Note)).text
 
 
+def test_what_a_host_says_was_said_is_not_kept_without_end(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
+        looking_on = LookingOn(load_policy(None).diagnostics, journal)
+        for call in range(10):
+            said = [f"key {call} {number}" for number in range(50)]
+            looking_on.hear(None, ToolOutcome("x", metadata={FIELD: {**SAID, "said": said}}))
+        asked = looking_on.asked(1)
+    assert asked is not None
+    assert len(asked["said"]) == 200
+
+
 def test_where_nothing_is_to_look_on_no_host_is_told() -> None:
     assert asked_of(load_policy("diagnostics: {off: true}").diagnostics, ServerTerms()) is None
 
