@@ -28,12 +28,16 @@ _INVISIBLE = re.compile(
 # The flags of England, Scotland and Wales are spelt out in tag characters; nothing else that is real is.
 _FLAG = re.compile("(\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
                    "|\U000e0077\U000e006c\U000e0073)\U000e007f)")  # fmt: skip
+# Joiners and selectors but those that real text has: a joiner between two letters or emoji, the selector of an emoji
+# before it or none, one that tells an emoji from a letter after either, or after the base of a keycap. A longer run, or
+# another selector, spells out hidden bytes.
+_RUN, _WIDE = "[\u200c\u200d\ufe00-\ufe0f]", r"[^\x00-\xa0\s]"
+_UNREAL_RUN = re.compile(
+    f"{_RUN}(?<!{_RUN}{_RUN})(?!(?<={_WIDE}[\u200c\u200d])(?={_WIDE})(?!{_RUN})"
+    f"|(?<={_WIDE}\ufe0f)\u200d(?={_WIDE})(?!{_RUN})"
+    f"|(?:(?<={_WIDE}[\ufe0e\ufe0f])|(?<=[0-9#*][\ufe0e\ufe0f]))(?!{_RUN})){_RUN}*"
+)
 COMMENT, CHARACTER = "HTML comment", "invisible character"
-_JOINERS_AND_SELECTORS = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
-_JOINERS = ("\u200c", "\u200d")
-# What real text has; a longer run, or another selector, spells out hidden bytes.
-_REAL_RUNS = ("\u200c", "\u200d", "\ufe0e", "\ufe0f", "\ufe0f\u200d")
-_KEYCAP_BASES = "0123456789#*"
 
 _OPEN, _CLOSE = "<!--", "-->"
 # GitHub hides everything after an unterminated comment that opens a block, and shows one in running text.
@@ -85,8 +89,8 @@ def visible(text: str) -> str:
         # Every second part is a flag.
         parts = _FLAG.split(text)
         parts[::2] = map(_without_unseen, parts[::2])
-        return _JOINERS_AND_SELECTORS.sub(_kept_run, "".join(parts))
-    return _JOINERS_AND_SELECTORS.sub(_kept_run, _without_unseen(text))
+        return _UNREAL_RUN.sub("", "".join(parts))
+    return _UNREAL_RUN.sub("", _without_unseen(text))
 
 
 def _without_unseen(text: str) -> str:
@@ -109,21 +113,6 @@ def _first_difference(text: str, other: str) -> int:
         if one != two:
             return number
     return 1
-
-
-def _kept_run(match: re.Match[str]) -> str:
-    run, text = match.group(), match.string
-    before = text[match.start() - 1] if match.start() else " "
-    after = text[match.end()] if match.end() < len(text) else " "
-    if run not in _REAL_RUNS:
-        return ""
-    if run.endswith(_JOINERS):
-        return run if _is_wide(before) and _is_wide(after) else ""
-    return run if _is_wide(before) or before in _KEYCAP_BASES else ""
-
-
-def _is_wide(character: str) -> bool:
-    return character > "\xa0" and not character.isspace()
 
 
 def _without_comments(text: str) -> tuple[str, list[int]]:

@@ -16,9 +16,10 @@ ELEMENT, TEXT, ENTITY = "off-screen element", "alternative or title text", "invi
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
 _SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)[^\n]*?(?<!`)\1(?!`)")
-_TAG = re.compile(
-    r"""<(/?)([A-Za-z][\w-]{0,39})((?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'<>=]++))?+)*+)\s*+/?>"""
-)
+_ATTRIBUTES = r"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'<>=]++))?+)"""
+_TAG = re.compile(rf"<(/?)([A-Za-z][\w-]{{0,39}})({_ATTRIBUTES}*+)\s*+/?>")
+# One without attributes is seen, and has nothing that is not.
+_TAG_WITH_ATTRIBUTES = re.compile(rf"<(/?)([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>")
 _UNSEEN_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
     r"|font-size\s*:\s*0(?![.\d])|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}",
@@ -92,10 +93,15 @@ class _Lines:
 def _cleaned(text: str, line: int, visible: Callable[[str], str], found: list[Found]) -> str:
     text = _without_elements(text, line, found)
 
+    shown: dict[str, bool] = {}
+
     def entity(match: re.Match[str]) -> str:
-        meant = html.unescape(match.group())
-        if meant == match.group() or meant.isspace() or visible(f"a{meant}a") != "aa":
-            return match.group()
+        written = match.group()
+        if written not in shown:
+            meant = html.unescape(written)
+            shown[written] = meant == written or meant.isspace() or visible(f"a{meant}a") != "aa"
+        if shown[written]:
+            return written
         found.append((ENTITY, lines.of(match.start())))
         return ""
 
@@ -115,30 +121,40 @@ def _cleaned(text: str, line: int, visible: Callable[[str], str], found: list[Fo
 
 def _without_elements(text: str, line: int, found: list[Found]) -> str:
     parts: list[str] = []
-    at = depth = 0
-    name = ""
+    at = 0
     lines = _Lines(text, line)
-    for tag in _TAG.finditer(text) if "<" in text else ():
-        closing, this = bool(tag.group(1)), tag.group(2).lower()
-        if depth:
-            # Inside of what is not seen: only its own end matters.
-            depth += (-1 if closing else 1) * (this == name)
-            at = tag.end()
-            continue
+    judged: dict[str, tuple[bool, str]] = {}
+    while (tag := _TAG_WITH_ATTRIBUTES.search(text, at)) is not None:
+        closing, name, attributes = tag.groups()
+        if attributes not in judged:
+            judged[attributes] = _is_unseen(attributes), _shown_attributes(attributes)
+        unseen, kept = judged[attributes]
         parts.append(text[at : tag.start()])
         at = tag.end()
-        if not closing and _is_unseen(tag.group(3)):
+        if unseen and not closing:
             found.append((ELEMENT, lines.of(tag.start())))
-            name, depth = this, int(this not in _VOID)
-            continue
-        kept, taken = _shown_attributes(tag.group(3))
-        if taken:
+            end = at if name.lower() in _VOID else _end_of(name.lower(), text, at)
+            if end is None:
+                # What never ends hides the rest, as it does on a page.
+                return "".join(parts)
+            at = end
+        elif kept == attributes:
+            parts.append(tag.group())
+        else:
             found.append((TEXT, lines.of(tag.start())))
-        written = tag.group()
-        end = written[len(tag.group(1)) + 1 + len(tag.group(2)) + len(tag.group(3)) :]
-        parts.append(f"<{tag.group(1)}{tag.group(2)}{kept}{end}" if taken else written)
-    # What never ends hides the rest, as it does on a page.
-    return "".join(parts) if depth else "".join([*parts, text[at:]])
+            parts.append(f"<{closing}{name}{kept}{text[tag.end(3) : at]}")
+    return "".join([*parts, text[at:]])
+
+
+def _end_of(name: str, text: str, start: int) -> int | None:
+    """Where an element ends that is not seen: only its own end matters. `None` where it never does."""
+    depth = 1
+    for tag in _TAG.finditer(text, start):
+        if tag.group(2).lower() == name:
+            depth += -1 if tag.group(1) else 1
+            if not depth:
+                return tag.end()
+    return None
 
 
 def _is_unseen(attributes: str) -> bool:
@@ -149,11 +165,7 @@ def _is_unseen(attributes: str) -> bool:
     return False
 
 
-def _shown_attributes(attributes: str) -> tuple[str, bool]:
-    if not attributes:
-        return "", False
-    kept = [
+def _shown_attributes(attributes: str) -> str:
+    return "".join(
         one.group() for one in _ATTRIBUTE.finditer(attributes) if not _UNSHOWN.fullmatch(one.group(1).lower())
-    ]
-    joined = "".join(kept)
-    return joined, joined != attributes
+    )

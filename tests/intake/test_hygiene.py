@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -118,10 +119,25 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
     ["<!--", "<", "-->", "<!---->", "\u200b", "\ufe0f", "<!-- -->\n> ", "> \n<!", "<p hidden>", "<a b='", '<a b="',
      "<a ",
      "<img alt=x>", "![a](b)", "![", "](", "[x](y \"",
+     "&#60;", "<b><i>", "\U0001f600\u200d", "<!<!-- x -->-- hidden -->", "</div>",
      "&#8203;", "&a", "`", "``a", "~~~", "```\n", "<i style='", "\U0001f3f4\U000e0067"],
 )  # fmt: skip
-def test_a_megabyte_of_one_piece_is_cleaned_in_linear_time(piece: str) -> None:
+def test_a51_a_megabyte_of_one_piece_is_cleaned_in_a_fifth_of_a_second(piece: str) -> None:
+    """That is some twelve times what plain text takes, and so it is measured: machines differ.
+
+    Breaks: bot/intake/markup.py "_TAG_WITH_ATTRIBUTES.search(text, at)" (with every tag, and a look at each)
+    """
     text = piece * (1_000_000 // len(piece))
-    start = time.process_time()
+    assert any(_seconds(text) < 20 * _plain() + 0.05 for _ in range(3))
+
+
+@cache
+def _plain() -> float:
+    return min(_seconds("a" * 1_000_000) for _ in range(3))
+
+
+def _seconds(text: str) -> float:
+    """Of this thread alone: others share the machine."""
+    start = time.thread_time()
     clean(text)
-    assert time.process_time() - start < 2
+    return time.thread_time() - start
