@@ -48,7 +48,7 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
 
 
 def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path) -> None:
-    """It is quoted in the error. Breaks: bot/commands/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
+    """Quoted in the error. Breaks: bot/commands/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
     done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"))
