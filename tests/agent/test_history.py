@@ -72,6 +72,10 @@ def test_the_digest_of_a_request_is_that_of_its_messages_and_goes_on_in_the_next
     for message in one.view()[:2]:
         again.add(message)
     assert again.digest == before
+    other = History()
+    other.add_user("do something else")
+    other.add_assistant(Message("assistant", (Text("Done."),)), 1)
+    assert other.digest != before, "the newest message is the same, one before it is not"
 
 
 def test_the_digest_begins_anew_where_the_history_became_shorter() -> None:
