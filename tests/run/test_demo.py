@@ -56,7 +56,7 @@ def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
     assert "<html" in Path(found.group(1)).read_text()
 
 
-def test_its_evidence_is_a_mended_test_a_fixed_problem_and_an_error_seen_while_editing(
+def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_error_seen_while_editing(
     demo: tuple[Ran, float, Path],
 ) -> None:
     ran, _, _ = demo
@@ -67,6 +67,14 @@ def test_its_evidence_is_a_mended_test_a_fixed_problem_and_an_error_seen_while_e
     (check,) = outcome["checks"]
     assert [name.rpartition(".")[2] for name in check["tests"]["mended"]] == [
         "test_rounding_carries_into_the_next_unit"
+    ]
+    assert outcome["coverage"] == {
+        "source": "lcov.info",
+        "files": [{"path": "tidytime/format.py", "measured": 3, "covered": 3, "missed": []}],
+        "note": "",
+    }
+    assert [(one["tool"], one["rule"]) for one in outcome["denials"]] == [
+        ("bash", "rules[0] (.github/agent.yml:7)")
     ]
     told = {one["tool"]: (one["new_count"], one["fixed_count"]) for one in outcome["diagnostics"]}
     assert told == {"ruff": (0, 1), "ty": (0, 0)}

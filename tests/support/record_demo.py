@@ -108,11 +108,13 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
             ),
             ("edit", {"path": "CHANGELOG.md", "old": _CHANGELOG, "new": _NEW_CHANGELOG}),
             ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 4; git diff --stat"}),
+            # The repository's policy denies it.
+            ("bash", {"command": 'git commit -am "Round durations before splitting them into units"'}),
             ("todo", {"items": _todo(3)}),
         ],
     ),
     (
-        "",
+        "The commit is made for me, so what is left is to say what changed.",
         [
             (
                 "describe_change",

@@ -1,0 +1,3 @@
+from tests import coverage
+
+coverage.start()
