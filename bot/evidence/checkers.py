@@ -22,6 +22,9 @@ _SHARED_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "package.json"})
 _ANYWHERE = "**/"
 _IGNORED = ("**/.gitignore", "**/.ignore")
 
+_ANY = ".*"
+"""Of compilers: what one finds hangs on how far it comes."""
+
 _MOST_FILES = 2_000
 _MOST_BYTES = 500_000
 
@@ -45,8 +48,8 @@ class Checker:
     output is read, `exits` the exit codes of a run that came to its end; `unit` is what its columns count where that
     is not code points. With `suffixes` it is given the files that end so. `settings` are the files that configure it,
     or say what it leaves out; those that begin with `**/` do in every folder. It runs only where none of `instead_of`
-    could. A problem whose code matches `stops_at` is the last that it looks for; `shown` is what people read for its
-    words."""
+    could. A problem whose code matches `stops_at` is the last that it looks for, an error whose code matches `hides`
+    keeps it from finding some of the others; `shown` is what people read for its words."""
 
     name: str
     program: str
@@ -61,6 +64,7 @@ class Checker:
     instead_of: tuple[str, ...] = ()
     together: bool = False
     stops_at: str = ""
+    hides: str = ""
     shown: tuple[str, ...] = ()
 
     @property
@@ -85,7 +89,7 @@ class Checker:
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ruff", "ruff", ("check", "--no-cache", "--output-format", "json"), "ruff", _OURS,
-        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *_IGNORED),
+        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *_IGNORED), hides="invalid-syntax",
     ),
     Checker(
         "ty", "ty", ("check", "--output-format", "gitlab", "--exit-zero"), "gitlab", _OURS,
@@ -123,18 +127,19 @@ CHECKERS: tuple[Checker, ...] = (
         "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--all-targets"), "cargo", ("path",),
         exits=(0, 101), settings=(
             "**/Cargo.toml", "Cargo.lock", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml",
-        ),
+        ), hides=_ANY,
     ),
     Checker(
         "gopls", "gopls", ("check",), "placed", ("path",), ("version",), unit="utf-8", suffixes=(".go",),
-        settings=("**/go.mod", "go.sum", "go.work"),
+        settings=("**/go.mod", "go.sum", "go.work"), hides=_ANY,
     ),
     Checker(
         "go-vet", "go", ("vet", "./..."), "placed", ("path",), ("version",), exits=(0, 1, 2), unit="utf-8",
         settings=("**/go.mod", "go.sum", "go.work"), instead_of=("gopls",), together=True,
+        hides=_ANY,
     ),
     Checker("shellcheck", "shellcheck", ("-f", "json1"), "shellcheck", suffixes=(".sh", ".bash"),
-            settings=("**/.shellcheckrc", "**/shellcheckrc")),
+            settings=("**/.shellcheckrc", "**/shellcheckrc"), hides=r"SC1\d{3}"),
     Checker(
         "bash", "bash", ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"), "bash", ("path",),
         suffixes=(".sh", ".bash"), together=True, shown=("bash", "-n"),

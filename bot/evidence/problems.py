@@ -19,6 +19,7 @@ SHOWN = 100
 
 _TOLD = 10
 _STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
+_HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
 
 _LINE_NUMBERS = re.compile(r"(?i)\b(lines?|columns?|col)[ :]*\d+")
 _QUOTED = re.compile(r"""[`'"‘“]([^`'"’”]{1,200})[`'"’”]""")
@@ -78,10 +79,11 @@ def compare(
 def compared(
     tool: str, version: str, command: str, before: tuple[ToolRun, Sequence[Problem]],
     after: tuple[ToolRun, Sequence[Problem]], renamed: Mapping[str, str] | None = None, stops_at: str = "",
+    hides: str = "",
 ) -> Compared:  # fmt: skip
     """Of two runs that are not both complete nothing is said but how they went. A problem whose code matches `stops_at`
     keeps the tool from looking for others: where there was one before, nothing can be compared; where there is one now,
-    no other is fixed."""
+    no other is fixed. An error whose code matches `hides` keeps it from finding some: where one is new, no other is."""
     first, then = before[0], after[0]
     stopped_before, stopped_after = (_stops(side[1], stops_at) for side in (before, after))
     if stopped_before and not stopped_after:
@@ -93,6 +95,9 @@ def compared(
     if stopped_after and not stopped_before:
         delta = delta._replace(fixed=())
         then = replace(then, note="; ".join(filter(None, [then.note, _STOPPED])))
+    elif delta.fixed and _stops([one for one in delta.new if one.severity is Severity.ERROR], hides):
+        delta = delta._replace(fixed=())
+        then = replace(then, note="; ".join(filter(None, [then.note, _HIDDEN])))
     return Compared(
         tool, version, command, first, then, delta.new[:SHOWN], delta.fixed[:SHOWN], len(delta.new),
         len(delta.fixed), delta.remaining, len(delta.environment),

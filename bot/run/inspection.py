@@ -125,7 +125,7 @@ class Inspection:
             made.append(
                 compared(
                     checker.name, before.version, checker.command, (before.run, before.problems),
-                    (after.run, after.problems), renamed, checker.stops_at,
+                    (after.run, after.problems), renamed, checker.stops_at, checker.hides,
                 )
             )  # fmt: skip
         return tuple(made)

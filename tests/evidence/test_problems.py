@@ -121,6 +121,17 @@ def test_an_error_at_which_a_tool_stops_fixes_nothing_and_hides_what_was_there()
     assert (still.complete, still.remaining) == (True, 1)
 
 
+def test_where_a_new_error_hides_others_none_is_fixed() -> None:
+    """As `cargo check` and `go vet` do it, whose errors of a file that does not parse are all that is left."""
+    warned = other(severity=Severity.WARNING, message="just a warning")
+    now = compared("cargo", "1", "cargo check", (RAN, [ONE]), (RAN, [other(code="")]), None, "", ".*")
+    assert (now.new_count, now.fixed, now.fixed_count) == (1, (), 0)
+    assert "what is fixed is not known" in now.after.note
+    for after, code in (([warned], ".*"), ([other(code="F401")], "invalid-syntax"), ([], ".*")):
+        mended = compared("ruff", "1", "ruff check", (RAN, [ONE]), (RAN, after), None, "", code)
+        assert (mended.fixed_count, mended.after.note) == (1, "")
+
+
 def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
     many = [other(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
     many[6000] = other(line=6001, message="the one error")

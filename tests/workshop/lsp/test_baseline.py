@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.problems import Problem, Severity
-from bot.workshop.host.lsp.baseline import Change, compare, module_of, together
+from bot.workshop.host.lsp.baseline import Change, certain, compare, module_of, together
 
 
 def problem(message: str = "wrong", line: int = 1, *, snippet: str = "x", **more: str) -> Problem:
@@ -38,6 +38,12 @@ def test_a_line_that_a_message_names_makes_no_difference() -> None:
 
 def test_what_is_gone_is_counted_as_fixed() -> None:
     assert compare([problem("a"), problem("b"), problem("b")], [problem("b")]) == Change(fixed=2, remaining=1)
+
+
+def test_what_a_new_error_may_only_hide_is_not_fixed() -> None:
+    warned = compare([problem("a")], [problem("b", severity="warning")])
+    assert certain(warned).fixed == 1
+    assert certain(compare([problem("a")], [problem("b")])).fixed == 0
 
 
 @pytest.mark.parametrize("differs", [{"code": "d"}, {"tool": "ruff"}, {"severity": "warning"}])

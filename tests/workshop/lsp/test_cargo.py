@@ -68,6 +68,13 @@ def test_what_a_change_breaks_is_new_in_the_files_that_use_it_too(looked: Looked
     assert set(calls) == {"check --quiet --message-format=json --offline --locked"}
 
 
+def test_what_a_new_error_hides_is_not_fixed(looked: Looked) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "certain(together(changes)) if answer is"."""
+    looked.read("a.rs", "an error\n")
+    assert said(looked.change("a.rs", "another error\n"))[0] == "Diagnostics (cargo; complete): 1 new"
+    assert said(looked.change("a.rs", "fn a() {}\n")) == ["Diagnostics: no new problems (cargo), 1 fixed"]
+
+
 def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: Looked) -> None:
     """Breaks: bot/workshop/host/lsp/cargo.py "return Answered(Answer.COMPLETE, self._first.get(path, ()))"."""
     (looked.root / "b.rs").write_text("error in b\n")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.contracts.problems import Problem
 
@@ -66,6 +66,11 @@ def together(changes: Iterable[Change]) -> Change:
         sum(change.remaining for change in all_of_them),
         sum(change.environment for change in all_of_them),
     )
+
+
+def certain(change: Change) -> Change:
+    """Of one tool: where an error is new, what is gone may only be hidden by it, and does not count as fixed."""
+    return replace(change, fixed=0) if any(problem.severity == "error" for problem in change.new) else change
 
 
 def module_of(problem: Problem) -> str:

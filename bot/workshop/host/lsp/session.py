@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from bot.contracts.problems import Answer, Problem, ServerUse
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp import parsers
-from bot.workshop.host.lsp.baseline import Change, compare, together
+from bot.workshop.host.lsp.baseline import Change, certain, compare, together
 from bot.workshop.host.lsp.installed import Missing
 from bot.workshop.host.lsp.lane import Lane, Look, Watched
 from bot.workshop.host.lsp.lanes import Lanes
@@ -201,7 +201,7 @@ class Session:
                 continue
             found = [self._parse(parser.name, run, file, until) for file in own]
             answers, changes = zip(*found, strict=True)
-            yield parser.name, min(answers, key=_RANK.index), together(changes)
+            yield parser.name, min(answers, key=_RANK.index), certain(together(changes))
 
     def _found(self, parser: parsers.Parser, name: str) -> parsers.Check | str:
         place = self._lanes.place(name)
@@ -245,7 +245,7 @@ class Session:
             elif answered is not None and answered.answer is Answer.COMPLETE:
                 answers.append(Answer.TIMED_OUT)  # nobody knows what was there before
         answer = min(answers, key=_RANK.index, default=Answer.COMPLETE)
-        return lane.name, answer, together(changes) if answer is Answer.COMPLETE else Change()
+        return lane.name, answer, certain(together(changes)) if answer is Answer.COMPLETE else Change()
 
     def _stand(self, file: Watched, tool: str, change: Change) -> Change:
         """Note what is new in it, for the end of the run."""
