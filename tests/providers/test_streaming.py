@@ -54,6 +54,22 @@ def test_a_paused_turn_is_sent_back_and_goes_on_as_one_answer() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("model", "word", "finish"),
+    [
+        (MESSAGES, "end_turn", Finish.END_TURN),
+        (MESSAGES, "stop_sequence", Finish.END_TURN),
+        (MESSAGES, "max_tokens", Finish.MAX_TOKENS),
+        (MESSAGES, "model_context_window_exceeded", Finish.MAX_TOKENS),
+        (CHAT, "stop", Finish.END_TURN),
+        (CHAT, "length", Finish.MAX_TOKENS),
+    ],
+)
+def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(model: str, word: str, finish: Finish) -> None:
+    end = completed(run(model, [Turn((Say("Hm."),), stop=word)])[0])
+    assert (end.finish, end.raw_reason) == (finish, word)
+
+
 def test_a_turn_that_pauses_for_ever_ends() -> None:
     events, requests = run(MESSAGES, lambda _: Turn((Say("."),), stop="pause_turn"))
     assert (completed(events).raw_reason, len(requests)) == ("pause_turn", 9)
