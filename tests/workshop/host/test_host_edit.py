@@ -367,6 +367,27 @@ def test_a_link_out_that_appears_during_the_question_is_not_followed(bench: Benc
     assert outside.read_text() == "one\n"
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [("../outside", "is a link that leads out of the repository"), ("other", "became a link meanwhile")],
+)
+@pytest.mark.parametrize("old", ["one", ""], ids=["changed", "created"])
+def test_a_folder_that_becomes_a_link_during_the_question_is_not_followed(
+    bench: Bench, old: str, where: str, said: str
+) -> None:
+    """The bytes there are the same, and the file itself is no link."""
+    viewed(bench, "src/a.txt", "one\n")
+
+    def meanwhile() -> Answer:
+        (bench.root / "src").rename(bench.root / where)
+        (bench.root / "src").symlink_to(where)
+        return Answer(True)
+
+    bench.answer = meanwhile
+    assert said in bench.refusal("edit", path="src/a.txt" if old else "src/new.txt", old=old, new="two")
+    assert {file.name: file.read_text() for file in (bench.root / where).iterdir()} == {"a.txt": "one\n"}
+
+
 def test_a_cancelled_call_writes_nothing(bench: Bench) -> None:
     path = viewed(bench, "a.txt", "one\n")
 
