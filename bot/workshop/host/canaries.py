@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Mapping
 
 TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Planted = Mapping[str, Any]  # as `protocol.md` has it in `hello`

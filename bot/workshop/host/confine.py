@@ -7,17 +7,17 @@ cannot be undone, and holds for all that is started later. The plan is the super
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import stat
 import struct
 import sys
-from collections.abc import Mapping, Sequence
 
+from bot.contracts import wire
 from bot.workshop.host import guardian
 
 TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -66,7 +66,7 @@ def confine(descriptor: int) -> None:
     """Put the plan behind `descriptor` into force. Returns in a new process, of which this one becomes the guardian.
     Raises `OSError` where the kernel refuses a part of it: then nothing may go on."""
     with open(descriptor, "rb") as file:
-        plan = json.load(file)
+        plan = wire.decode(file.read())
     _prctl(_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities(plan["kept_capabilities"])
     guardian.fork()

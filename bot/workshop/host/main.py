@@ -6,10 +6,10 @@ imported afterwards, while the model reads.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
 import ctypes
 import os
 import resource
-import signal
 import sys
 
 from bot.contracts import wire
@@ -22,9 +22,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 # Those that cannot be caught, those that stop or do nothing where nobody asked, those that Python has a use for, and
 # those by which a bug of our own shows itself.
 _LEFT_ALONE = {
-    signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT, signal.SIGCHLD,
-    signal.SIGURG, signal.SIGWINCH, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE,
-    signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS,
+    _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU, _signal.SIGCONT,
+    _signal.SIGCHLD, _signal.SIGURG, _signal.SIGWINCH, _signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGSEGV,
+    _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL, _signal.SIGABRT, _signal.SIGTRAP, _signal.SIGSYS,
 }  # fmt: skip
 
 
@@ -83,8 +83,8 @@ def withstand_signals() -> None:
     starting a program, a signal to the process goes to another thread and ends them all. So each has a handler that
     does nothing; programs that are started have the defaults again.
     """
-    for number in signal.valid_signals() - _LEFT_ALONE:
-        signal.signal(number, _do_nothing)
+    for number in _signal.valid_signals() - _LEFT_ALONE:
+        _signal.signal(number, _do_nothing)
 
 
 def _do_nothing(number: int, frame: object) -> None:
