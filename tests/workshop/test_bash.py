@@ -87,6 +87,25 @@ def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_
     assert bash(workshop, "pwd").content == f"{bench.tree}\n[exit code 0]"
 
 
+def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(bench: Bench) -> None:
+    """bash expands the name of the file by which it does."""
+    bench.folder = bench.folder / '$HOME `pwd` "quoted" it\'s \\n'
+    bench.folder.mkdir()
+    workshop = bench.start()
+    bash(workshop, "cd src")
+    assert bash(workshop, "pwd").content == f"{bench.tree}/src\n[exit code 0]"
+
+
+def test_where_a_note_of_the_folder_cannot_be_kept_commands_run_all_the_same(workshop: Workshop) -> None:
+    """As on a full disk, where the next command is the one that makes room."""
+    bash(workshop, 'mkdir "$TMPDIR"/.cwd-{2..9} 2>/dev/null')
+    outcome = bash(workshop, "echo ran")
+    assert (
+        outcome.content
+        == "ran\n[exit code 0]\n[the working folder could not be carried over: Is a directory]"
+    )
+
+
 def test_the_working_folder_may_have_any_name(workshop: Workshop, bench: Bench) -> None:
     name = 'it\'s a "folder" $(with) ünusual\nname'
     (bench.tree / name).mkdir()

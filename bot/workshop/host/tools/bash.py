@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         ended = shell.run_command(
             ["bash", "-c", _as_argument(command, context), "bash"],
             cwd=cwd,
-            environment={**context.environment, "BASH_ENV": _leave_word(carried)},
+            environment={**context.environment, **_leaving_word(carried)},
             timeout=timeout,
             cancelled=context.cancelled,
             sink=spill,
@@ -112,17 +113,23 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
     return command, timeout
 
 
-def _leave_word(carried: Path) -> str:
-    """Have the shell write into `carried` where it ended: the value of BASH_ENV, which names a file that bash reads
-    before the command, so that the command itself stays as it is, in bash's error messages too.
+def _leaving_word(carried: Path) -> dict[str, str]:
+    """Variables that have the shell write into `carried` where it ended: BASH_ENV names a file that bash reads before
+    the command, so that the command itself stays as it is, in bash's error messages too.
 
-    That file is `carried` itself. `>|` since the command may have set noclobber; the braces keep `set -x` quiet.
+    That file is `carried` itself. Nothing where it cannot be written: on a full disk commands must run all the same.
     """
-    carried.write_text(_trap(carried), encoding="utf-8", errors="surrogateescape")
-    return re.sub(r'([$`"\\])', r"\\\1", str(carried))  # bash expands the value
+    try:
+        carried.write_text(_trap(carried), encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        with suppress(OSError):
+            carried.unlink()
+        return {}
+    return {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", str(carried))}  # bash expands the value
 
 
 def _trap(carried: Path) -> str:
+    """`>|` since the command may have set noclobber; the braces keep `set -x` quiet."""
     return f"unset BASH_ENV; trap '{{ pwd -P >|{_quoted(str(carried), inner=True)}; }} 2>/dev/null' EXIT\n"
 
 
