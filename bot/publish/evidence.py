@@ -15,7 +15,7 @@ from bot.evidence.timed_out import IN_PEACE
 from bot.publish.markdown import cell
 from bot.publish.shown import shown_code, shown_line
 
-HEADINGS = ("Evidence", "Before", "After", "Change")
+HEADINGS = ("Evidence", "Change", "Before → after")
 _FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
 _WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 _GOOD, _BAD, _LOOK, _NOTHING = "✅", "❌", "⚠️", "⚪"
@@ -41,7 +41,8 @@ TESTS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. The cells are Markdown that stays in its cell."""
+    """One line of the table. The cells are Markdown that stays in its cell. The change comes before what it is told
+    from, and there are no more than three columns: of a wide table a phone shows the beginning."""
 
     what: str
     before: str
@@ -50,7 +51,8 @@ class Row:
 
     @property
     def line(self) -> str:
-        return f"| {self.what} | {self.before} | {self.after} | {self.change} |"
+        sides = " → ".join(side for side in (self.before, self.after) if side)
+        return f"| {self.what} | {self.change} | {sides} |"
 
 
 def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
@@ -81,7 +83,7 @@ def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
     if not number:
         return [], 0
     rows = chain(map(_check_row, checks), map(_checker_row, outcome.diagnostics), map(_coverage_row, covered))
-    head = [f"| {' | '.join(HEADINGS)} |", "| --- | --- | --- | --- |"]
+    head = [f"| {' | '.join(HEADINGS)} |", "| --- | --- | --- |"]
     return head + [row.line for row in islice(rows, most)], max(number - most, 0)
 
 

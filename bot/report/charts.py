@@ -60,7 +60,7 @@ def _held(usage: Usage) -> int:
 
 def _caption(usages: Sequence[Usage]) -> str:
     held, cached = sum(map(_held, usages)), sum(max(usage.cache_read, 0) for usage in usages)
-    share = f", {100 * cached // held} % of all that was sent" if held else ""
+    share = f", {100 * cached / held:.0f} % of all that was sent" if held else ""
     return f"Bars: tokens of context sent with each request. Line: those of them read from the cache{share}."
 
 

@@ -69,6 +69,12 @@ class Checker(NamedTuple):
         return worst_first(self.compared.fixed)
 
     @property
+    def verdict(self) -> str:
+        """What is said in place of figures."""
+        late = Answer.TIMED_OUT in (self.compared.before.answer, self.compared.after.answer)
+        return "Not known" if late else "Not compared"
+
+    @property
     def why_not(self) -> str:
         """Why its figures say nothing, empty where they do."""
         one = self.compared

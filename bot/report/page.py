@@ -129,7 +129,7 @@ def limit_words(limits: Limits) -> Sequence[str]:
         (limits.cost_usd, "{:g} USD"),
         (limits.minutes, "{:g} minutes"),
         (limits.commands, "{:,} commands"),
-        (limits.output, "{:,} bytes of output"),
+        (limits.output and limits.output / (1 << 20), "{:,.4g} MiB of output"),
     )
     return [said.format(value) for value, said in named if value is not None]
 

@@ -88,7 +88,7 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
             points, lambda point: point.held, tokens, limit=window,
         ),
         _line(
-            "cached", "Share from cache", f"{share:.0%} of all tokens read came from the cache.",
+            "cached", "Share from cache", f"{100 * share:.0f} % of all tokens read came from the cache.",
             points, lambda point: point.cached, lambda value: f"{value:.0f} %", top=100,
         ),
         _stacked(

@@ -3,6 +3,7 @@ time went; the report has the rest."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from bot.gate.text import clean_line, withhold_if_secret
 from bot.publish import evidence, folded
 from bot.publish.look_first import look_first
 from bot.publish.markdown import cell, code, fenced, plain
+from bot.publish.shown import shown_code
 
 _SENTENCE = 1_000
 _MOST = 20
+_DENIED = 5
 
 
 def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (), charts: str = "") -> str:
@@ -84,10 +87,24 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
         ("stopped by", outcome.stop_reason.value.replace("_", " ")),
         ("changed", changed),
         *(("withheld", f"{code(held.path)}: {_sentence(held.reason)}") for held in outcome.withheld[:_MOST]),
-        ("tool calls denied", str(len(outcome.denials)) if outcome.denials else ""),
+        *_denied(outcome),
         *(("language server", _server(server)) for server in outcome.servers[:_MOST]),
         *_wall(outcome),
     ]
+
+
+def _denied(outcome: Outcome) -> list[tuple[str, str]]:
+    """Each call once, with the rule that denied it, and how often."""
+    calls = Counter(outcome.denials)
+    told = []
+    for denial, times in list(calls.items())[:_DENIED]:
+        call = f"{shown_code(denial.tool, 60)} {shown_code(denial.subject, 120)}"
+        often = f", {times} times" if times > 1 else ""
+        rule = f"rule {shown_code(denial.rule, 60)}{often}"
+        told.append(("denied", f"{call}: {_sentence(denial.reason)} ({rule})"))
+    if (more := len(calls) - _DENIED) > 0:
+        told.append(("denied", f"{count_of(more, 'more call')}, in the report"))
+    return told
 
 
 def _wall(outcome: Outcome) -> list[tuple[str, str]]:

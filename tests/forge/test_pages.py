@@ -203,6 +203,9 @@ def test_no_markdown_makes_anything_that_acts(text: str) -> None:
 def test_bare_tags_survive() -> None:
     html = render("<details><summary>More</summary>\n\nInside\n\n</details>\n\n<sub>small</sub>", "u")
     assert "<details><summary>More</summary>" in html
+    assert (
+        render("<details><summary>a&#91;0] &lt;b&gt;</summary></details>", "u").count("a[0] &lt;b&gt;") == 1
+    )
     assert "<sub>small</sub>" in html
 
 

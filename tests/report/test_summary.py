@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.contracts.outcome import Denial
 from bot.contracts.problems import ServerUse
 from bot.contracts.wall import Canary, Wall
 from bot.publish.body import render_body
@@ -68,6 +69,18 @@ def test_it_has_the_evidence_of_the_pull_request_and_who_looked_on() -> None:
         "| language server | ty 0.0.4, first answer after 0.4 s, asked 9 times, waited for 0.8 s, 120 MiB |"
         in text
     )
+
+
+def test_a_denied_call_is_there_once_with_its_rule() -> None:
+    call = Denial("bash", "git push | cat", "rules[0]", "publishing is done *for* it")
+    others = [Denial("bash", f"git push {number}", "rules[0]", "no") for number in range(7)]
+    text = run_summary(replace(OUTCOME, denials=(call, call, *others)))
+    assert (
+        "| denied | `bash` `git push \\| cat`: publishing is done \\*for\\* it (rule `rules[0]`, 2 times) |"
+        in text
+    )
+    assert text.count("| denied |") == 6
+    assert "| denied | 3 more calls, in the report |" in text
 
 
 def test_a_server_that_was_not_there_is_said_with_its_reason() -> None:

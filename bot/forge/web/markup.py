@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,14 +58,18 @@ def _safe_html(self: object, tokens: Sequence[Token], index: int, options: Optio
 
 
 def safe_html(text: str) -> str:
-    """Comments go, bare tags stay, everything else is shown as text."""
+    """Comments go, bare tags stay, everything else is shown as text, an entity as its character."""
     text = _HTML_COMMENT.sub("", text)
     out, end = [], 0
     for match in _BARE_TAG.finditer(text):
-        out += [escape(text[end : match.start()]), match[0].lower()]
+        out += [_text(text[end : match.start()]), match[0].lower()]
         end = match.end()
-    out.append(escape(text[end:]))
+    out.append(_text(text[end:]))
     return "".join(out)
+
+
+def _text(html: str) -> str:
+    return escape(unescape(html))
 
 
 def _fence(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
