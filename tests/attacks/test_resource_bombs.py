@@ -3,6 +3,7 @@ bomb is small and goes off at once."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,12 +13,27 @@ from bot.contracts.cancel import CancelToken
 from bot.sandbox.choose import bubblewrap, landlock
 from bot.sandbox.landlock import OLDEST, version
 from bot.workshop.client.workshop import Workshop
+from bot.workshop.host.unmapped import Machine, Unmapped
 from tests.support.workshops import Bench, bash, make_tree
 
 MIB = 1 << 20
 LOW = {"memory": 160 * MIB, "processes": 25, "file": 8 * MIB, "disk": 24 * MIB, "open_files": 64}
 
 HOLD = "python3 -S -c 'import time; held = b\"x\" * (48 << 20); time.sleep(60)'"
+FILES_IN_MEMORY = """
+import os, time
+held = [os.memfd_create(str(n)) for n in range(24)]
+for file in held: os.write(file, bytes(8 << 20))
+time.sleep(60)
+"""
+SEGMENT = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+number = int(sys.argv[1]) if sys.argv[1:] else libc.shmget(0, 1 << 20, 0o1600)
+place = libc.shmat(number, None, 0)
+print("reached" if place not in (None, 2**64 - 1) else "refused")
+"""
 OPEN = 'files = [open(name) for name in ["/dev/null"] * 100]'
 ZIP = """
 import zipfile as z
@@ -29,6 +45,9 @@ BOMBS = {
     "forks": ("for i in $(seq 40); do setsid sleep 60 & done; wait", "processes", "more than 25 processes at once"),
     "memory of one": ("python3 -S -c 'bytearray(1 << 30)'", "memory", "one process may ask for 160 MiB of memory"),
     "memory of many": (f"for i in 1 2 3 4 5 6; do {HOLD} & done; wait", "memory", "more than 160 MiB of memory was"),
+    "files in memory": (
+        f"python3 -S -c '{FILES_IN_MEMORY}'", "memory", "more than 160 MiB of memory was",
+    ),
     "disk": (
         "for i in 1 2 3 4 5; do head -c 8000000 /dev/zero >part$i; done; sleep 60", "disk",
         "more than 24 MiB was added to the work tree",
@@ -94,6 +113,35 @@ def test_a49_folders_in_memory_are_full_soon(confined: Workshop) -> None:
     assert "full: /run (64 MiB). Delete what is there, or write to $TMPDIR" in outcome.content
     assert outcome.metadata["limit"] == "tmpfs"
     bash(confined, "rm -f /run/*")
+
+
+@pytest.fixture
+def segment() -> Iterator[int]:
+    """A segment of System V outside, that everybody may use."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = libc.shmget(0, 4096, 0o1666)
+    yield number
+    libc.shmctl(number, 0, None)
+
+
+def test_a10_no_shared_memory_of_the_machine_can_be_reached(confined: Workshop, segment: int) -> None:
+    assert "refused" in bash(confined, f"python3 -S -c '{SEGMENT}' {segment}").content
+
+
+def test_a28_no_shared_memory_outlives_its_command(confined: Workshop) -> None:
+    """Breaks: bot/workshop/host/keepers.py "unmapped.drop_segments()"."""
+    before = bash(confined, "wc -l < /proc/sysvipc/shm").content
+    bash(confined, f"python3 -S -c '{SEGMENT}'")
+    assert bash(confined, "wc -l < /proc/sysvipc/shm").content == before
+
+
+def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took_it() -> None:
+    """Buffers of sockets and the like are in nobody's books. Breaks: bot/workshop/host/unmapped.py "lost > self"."""
+    unmapped = Unmapped(2 * MIB, Machine(64 * MIB, 32 * MIB))
+    assert not unmapped.over([], Machine(64 * MIB, 5 * MIB))
+    assert unmapped.over([], Machine(64 * MIB, 3 * MIB))
+    little = Unmapped(2 * MIB, Machine(64 * MIB, 4 * MIB))
+    assert not little.over([], Machine(64 * MIB, 3 * MIB))
 
 
 PATCHES = {

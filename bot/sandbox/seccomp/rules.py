@@ -104,5 +104,13 @@ PLAIN_SOCKETS = (
 NO_SOCKETS = (
     Rule(errno.EAFNOSUPPORT, ("socket",)),
     Rule(errno.EAFNOSUPPORT, ("socketpair",), NoneOf(0, (_UNIX,))),
-)
+    # Segments, queues and semaphores have no file: those of other programs could be used, and ours would outlive us.
+    Rule(
+        errno.ENOSYS,
+        (
+            "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
+            "semctl", "mq_open", "mq_unlink",
+        ),
+    ),
+)  # fmt: skip
 """Where nothing else bounds them: what leads nowhere but to oneself."""

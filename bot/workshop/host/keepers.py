@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot.workshop.host import descendants, keeper
+from bot.workshop.host import descendants, keeper, unmapped
 from bot.workshop.host.limits import Limits, apply_to
 
 if TYPE_CHECKING:
@@ -169,7 +169,10 @@ class Keepers:
         return process
 
     def collect(self) -> int:
-        """Kill whatever came to the host because its keeper is no more. Returns how many still ran."""
+        """Kill whatever came to the host because its keeper is no more, and drop memory that belongs to nobody. Returns
+        how many still ran."""
         with self._lock:
             kept = self._all.keys() | self._beside
-            return descendants.sweep_only(lambda pid: pid not in kept)
+            ran = descendants.sweep_only(lambda pid: pid not in kept)
+        unmapped.drop_segments()
+        return ran

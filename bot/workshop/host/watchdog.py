@@ -8,6 +8,7 @@ from itertools import islice
 from bot.workshop.host import descendants, usage
 from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.limits import Limits, Over
+from bot.workshop.host.unmapped import Unmapped
 
 PAUSE = 0.05
 """Seconds between two looks."""
@@ -24,6 +25,7 @@ class Watchdog:
         self._limits = limits
         self._disk = disk
         self._added_before = disk.added
+        self._unmapped = Unmapped(limits.memory)
 
     def look(self, keeper: int) -> Over | None:
         """The limit that is passed by all that descends from the process `keeper`."""
@@ -40,6 +42,8 @@ class Watchdog:
             return Over("processes", allowed.processes)
         # Pages that a fork shares are counted for both, so a sum over the limit is not the last word.
         if usage.held(pids) > allowed.memory and self._fairly_over(pids):
+            return Over("memory", allowed.memory)
+        if self._unmapped.over(pids):
             return Over("memory", allowed.memory)
         return self._disk.look(pids, self._added_before)
 
