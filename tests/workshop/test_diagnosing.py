@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -87,7 +89,7 @@ def test_a_new_file_has_no_problems_before_and_what_is_not_installed_is_no_news(
 
 
 def test_what_a_command_changed_is_looked_at_too(real: Workshop) -> None:
-    """Breaks: bot/workshop/host/diagnosing.py "names = self._scanner.touched()"."""
+    """Breaks: bot/workshop/host/diagnosing.py "names = self._scanner.touched" (an empty list in its place)."""
     outcome = call(real, "bash", command="sed -i 's/f(1)/f()/' app.py")
     assert "missing-argument" in found(outcome)[1]
     assert found(call(real, "bash", command="git checkout -q app.py"))[0].startswith("Diagnostics: no new")
@@ -227,6 +229,16 @@ def test_nothing_runs_before_a_file_of_its_language_is_read(played: Played) -> N
     assert not (played.folder / "clangd.log").exists()
 
 
+def test_before_a_file_was_read_no_command_is_looked_after_at_once(played: Played) -> None:
+    """What it changed is told with the next result, when it was scanned for: breaks bot/workshop/host/diagnosing.py
+    "and self._session is not None"."""
+    workshop = played.start(LONG, ty=pulls([["items", []]], [["items", [item("by a command")]]]))
+    assert found(call(workshop, "bash", command="echo '# more' >> app.py; rm lib.py")) == []
+    workshop.scan()
+    assert "by a command" in found(call(workshop, "ls", path="."))[1]
+    assert found(call(workshop, "bash", command="echo '# more' >> app.py"))[0].startswith("Diagnostics")
+
+
 def test_what_comes_late_is_told_with_the_next_result(played: Played) -> None:
     """Breaks: bot/workshop/host/diagnosing.py "or session.came_late()"."""
     answer = [["sleep", 1.0], ["items", [item("late and wrong")]]]
@@ -254,6 +266,28 @@ def test_ten_thousand_problems_and_hostile_words_are_ten_lines(played: Played) -
     assert "obey" not in outcome.content
     assert "\x1b" not in json.dumps(dict(outcome.metadata))
     assert len(record(outcome)["new"]) == 10
+
+
+def test_a_project_in_rust_is_looked_at_from_its_first_edit_on(tmp_path: Path) -> None:
+    """With the real one, below the top, its lock ignored: what was there before is read from the commit."""
+    if not shutil.which("cargo") or subprocess.run(["cargo", "--version"], capture_output=True).returncode:
+        pytest.skip("there is no cargo here")
+    files = {
+        "sub/Cargo.toml": '[package]\nname = "x"\nedition = "2021"\n',
+        "sub/src/lib.rs": "pub fn f() {}\nbad\n",
+    }
+    tree = make_tree(tmp_path / "tree", {**files, ".gitignore": "Cargo.lock\n"})
+    (tree / "sub/Cargo.lock").write_text('version = 3\n\n[[package]]\nname = "x"\nversion = "0.0.0"\n')
+    bench = Bench(tmp_path, tree)
+    workshop = bench.start(diagnostics={"wait": LONG}, assume_read=True)
+    edit = {"path": "sub/src/lib.rs", "old": "f() {}", "new": "f(x: No) {}"}
+    lines = found(call(workshop, "edit", **edit))
+    assert lines[0] == "Diagnostics: no new problems (cargo)"  # which the syntax hides
+    lines = found(call(workshop, "edit", path="sub/src/lib.rs", old="\nbad", new=""))
+    assert lines[0] == "Diagnostics (cargo; complete): 1 new"
+    assert lines[1].startswith("sub/src/lib.rs:1:13 error cargo:E")
+    assert not (tree / "sub/target").exists()
+    bench.close()
 
 
 def test_a_server_that_was_ended_by_a_command_is_started_again(played: Played) -> None:

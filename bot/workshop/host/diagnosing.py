@@ -42,7 +42,9 @@ class Diagnosing:
         self._scanner = scanner
         self._asked = asked
         self._began = time.time_ns()
-        self._shown: queue.Queue[tuple[str, str]] = queue.Queue()
+        self._shown: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._unseen = 0
+        self._news = threading.Condition()
         self._session: Session | None = None
         self._loader: threading.Thread | None = None
         self._pending: dict[str, None] = {}
@@ -100,8 +102,9 @@ class Diagnosing:
         if tool == _VIEW and not outcome.is_error:
             self._read(str(outcome.metadata.get("path", "")))
         names, moved = _edited(tool, outcome.metadata)
-        if tool in _SHELL:
-            names = self._scanner.touched()
+        if tool in _SHELL and self._session is not None:
+            # Before a file was read, what a command changed is told with the next result, when it was scanned for.
+            names = self._scanner.touched(lambda name: of_interest(name) or may_be_script(name))
         if self._pending:
             names = list(dict.fromkeys((*self._pending, *names)))
             self._pending.clear()
@@ -118,10 +121,9 @@ class Diagnosing:
         before = self._before(name) if self._asked.get("again") else text
         if before is None:
             return
+        self._note(1)
         self._shown.put((name, before))
-        if self._loader is None:
-            self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
-            self._loader.start()
+        self._begin()
 
     def _is_looked_at(self, name: str) -> bool:
         return of_interest(name) or (may_be_script(name) and is_shell(name, self._now(name) or ""))
@@ -130,27 +132,37 @@ class Diagnosing:
         """Import and begin what looks on, then show it the files that were read."""
         try:
             session = self._new_session()
+            self._note(0)
             while True:
                 name, text = self._shown.get()
                 session.read(name, text)
-                self._shown.task_done()
+                self._note(-1)
         except Exception as error:  # noqa: BLE001 - as in `after`
             self._broken = f"{type(error).__name__}: {error}"
+            self._note(0)
 
-    def _ready(self) -> Session | None:
-        """The session, when all that was read has been shown to it; `None` where that takes too long."""
+    def _note(self, more: int) -> None:
+        """So many more files are yet to be shown to the session."""
+        with self._news:
+            self._unseen += more
+            self._news.notify_all()
+
+    def _begin(self) -> None:
         if self._loader is None:
             self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
             self._loader.start()
-        until = time.monotonic() + self._asked["wait"]
-        while (self._session is None or self._shown.unfinished_tasks) and time.monotonic() < until:
-            if self._broken:
-                return None
-            time.sleep(0.001)
-        return self._session
+
+    def _ready(self) -> Session | None:
+        """The session, when all that was read has been shown to it; `None` where that takes too long."""
+        self._begin()
+        with self._news:
+            self._news.wait_for(
+                lambda: self._broken or (self._session is not None and not self._unseen), self._asked["wait"]
+            )
+        return None if self._broken else self._session
 
     def _new_session(self) -> Session:
-        from bot.workshop.host.lsp.origins import Terms
+        from bot.workshop.host.lsp.origins import Base, Terms
         from bot.workshop.host.lsp.probe import Settings
         from bot.workshop.host.lsp.session import Session
 
@@ -160,7 +172,7 @@ class Diagnosing:
         settings = Settings(
             asked["wait"], asked.get("servers", {}), frozenset(asked.get("said", ())), terms=terms
         )
-        base = self._scanner.base_content
+        base = Base(self._scanner.base_content, self._scanner.export)
         self._session = Session(self._context, settings, self._before, self._now, base)
         return self._session
 

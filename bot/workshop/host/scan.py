@@ -10,12 +10,14 @@ import base64
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from bot.workshop.host import folders, programs
+from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.context import Context
 from bot.workshop.host.folders import RACY, Stamp
 
@@ -52,6 +54,8 @@ class Scanner:
     _known: dict[str, _Known] = field(default_factory=dict)
     _commit: str = ""
     _root: int = -1
+    _listed: list[str] | None = None
+    _wanted: list[str] = field(default_factory=list)
 
     def take_base(self) -> None:
         """Remember the work tree as it is now: what the first `changes` is compared with."""
@@ -90,20 +94,25 @@ class Scanner:
         if batch:
             yield batch
 
-    def touched(self) -> list[str]:
-        """Files that were written, made or removed since they were known, by their stat data alone; none of a tree too
-        large to be looked through in a moment. The next `changes` will tell of them as well."""
+    def touched(self, wanted: Callable[[str], bool]) -> list[str]:
+        """Files of `wanted` names that were written, made or removed since they were known, by their stat data alone;
+        none of a tree too large to be looked through in a moment. The next `changes` will tell of them as well."""
         if len(self._known) > _QUICK:
             return []
         names = self.context.files.names()
-        found = [
+        if names is not self._listed:  # it is the same list until a folder moves
+            self._listed, self._wanted = names, [path for path in names if wanted(path)]
+            present = set(names)
+            left = [path for path in self._known if path not in present and wanted(path)]
+            gone = [path for path in left if self._is_gone(path)]
+        else:
+            gone = []
+        return gone + [
             path
-            for path in names
+            for path in self._wanted
             if (stamp := _stamp(self._root, path)) is not None
             and ((known := self._known.get(path)) is None or known.stamp != stamp)
         ]
-        present = set(names)
-        return found + [path for path in self._known if path not in present and self._is_gone(path)]
 
     def base_content(self, path: str) -> bytes | None:
         """A file's bytes in the commit that the workshop started on; `None` where it is not in it."""
@@ -115,6 +124,17 @@ class Scanner:
         if len(fields) != 3 or fields[1] != b"blob" or not fields[2].isdigit():
             return None
         return rest[: int(fields[2])]
+
+    def export(self, folder: Path) -> bool:
+        """Write the files of that commit below `folder`; whether that went well. From any thread."""
+        if not self._commit:
+            return False
+        environment = {**self.context.environment, "GIT_INDEX_FILE": f"{folder}.index"}
+        asked = (["read-tree", self._commit], ["checkout-index", "--all", "--force", f"--prefix={folder}/"])
+        try:
+            return all(self._made(arguments, environment) for arguments in asked)
+        except OSError:
+            return False
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """A tool changed the files that its result's metadata names: known from now on."""
@@ -210,6 +230,17 @@ class Scanner:
             digests[name] = sha256(answer[at : at + size]).hexdigest()
             at += size + 1
         return digests
+
+    def _made(self, arguments: list[str], environment: Mapping[str, str]) -> bool:
+        done = programs.run_program(
+            ["git", *arguments],
+            cwd=self.context.root,
+            environment=environment,
+            timeout=60,
+            cap=1 << 20,
+            cancelled=Cancellation(),
+        )
+        return done.exit_code == 0
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What git says of the disposable `.git`, which the model may have broken: empty then."""

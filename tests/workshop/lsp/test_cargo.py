@@ -83,8 +83,27 @@ def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: 
     assert said(looked.change("b.rs", "error in b\nanother error\n"))[1].startswith("b.rs:2:5 error")
 
 
-def test_where_a_change_came_first_nothing_is_said_to_be_new(looked: Looked) -> None:
-    """Breaks: bot/workshop/host/lsp/cargo.py "if any(_on_disk(root / path) != text for"."""
+def test_where_a_change_came_first_it_looks_at_the_commit_before_it(looked: Looked) -> None:
+    """Breaks: bot/workshop/host/lsp/cargo.py "if number == 1 and self._untouched(before) else self._check_base()"."""
+    looked.base |= {"a.rs": "old error\n", "b.rs": "an error in b\n"}
+    (looked.root / "b.rs").write_text("an error in b\n")
+    lines = said(looked.change("a.rs", "old error\nnew error\n"))
+    assert lines[0] == "Diagnostics (cargo; complete): 1 new, 1 earlier one hidden"
+    assert lines[1].startswith("a.rs:2:5 error")
+    assert said(looked.change("b.rs", "an error in b\n\n")) == ["Diagnostics: no new problems (cargo)"]
+
+
+def test_a_change_that_overtakes_the_first_look_is_no_end_of_it(looked: Looked) -> None:
+    """As in any project that takes longer to check than a model to read a file."""
+    looked.base["a.rs"] = "slow\n"
+    (looked.root / "a.rs").write_text("slow\n")
+    looked.session.read("a.rs", "slow\n")
+    assert eventually((looked.folder / "tmp" / "cargo-target.calls").exists)
+    assert said(looked.change("a.rs", "slow\nerror\n"))[1].startswith("a.rs:2:5 error")
+
+
+def test_where_the_commit_before_cannot_be_had_nothing_is_said_to_be_new(looked: Looked) -> None:
+    looked.exports = False
     looked.base["a.rs"] = "fn a() {}\n"
     lines = said(looked.change("a.rs", "error\n"))
     assert lines == [

@@ -10,7 +10,7 @@ import pytest
 
 from bot.workshop.host.context import Answer, Context
 from bot.workshop.host.history import Changed, History, State
-from bot.workshop.host.lsp.origins import Origins, Terms
+from bot.workshop.host.lsp.origins import Base, Origins, Terms
 from bot.workshop.host.records import Records
 
 SINCE = 1_000
@@ -71,7 +71,7 @@ MADE: dict[str, tuple[Callable[[Context], None], str]] = {
 def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, name: str) -> None:
     make, changed = MADE[name]
     make(context)
-    origins = Origins(context, Terms(since=SINCE), {"bin/c": b"base"}.get)
+    origins = Origins(context, Terms(since=SINCE), Base({"bin/c": b"base"}.get))
     program = "c" if "commit" in name else "a"
     why = f"{changed} was changed in this run, and would be run" if changed else ""
     assert origins.why_not("biome", (f"bin/{program}", "--lsp")) == why
@@ -85,7 +85,7 @@ def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, 
 def test_what_is_refused_is_and_ours_never(context: Context) -> None:
     (context.root / "bin/ty").write_text("x")
     ours = (context.programs["ty"], "server")
-    origins = Origins(context, Terms("no commands", {"ty": "a rule"}), lambda name: None)
+    origins = Origins(context, Terms("no commands", {"ty": "a rule"}), Base())
     assert (origins.why_not("ty", ours), origins.why_not("ty", ("/usr/bin/ty",))) == ("", "no commands")
-    origins = Origins(context, Terms(refused={"cargo": "a rule"}), lambda name: None)
+    origins = Origins(context, Terms(refused={"cargo": "a rule"}), Base())
     assert (origins.why_not("cargo", ("cargo",)), origins.why_not("gopls", ("gopls",))) == ("a rule", "")

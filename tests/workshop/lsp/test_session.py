@@ -17,7 +17,7 @@ from bot.workshop.host.context import Answer as Permission
 from bot.workshop.host.context import Context
 from bot.workshop.host.history import History
 from bot.workshop.host.lsp import lanes
-from bot.workshop.host.lsp.origins import Terms
+from bot.workshop.host.lsp.origins import Base, Terms
 from bot.workshop.host.lsp.probe import Settings, environment_of
 from bot.workshop.host.lsp.registry import SERVERS
 from bot.workshop.host.lsp.session import Session
@@ -43,6 +43,7 @@ class Looked:
         for name in ("tree", "tmp", "history"):
             (folder / name).mkdir()
         self.base: dict[str, str] = {}
+        self.exports = True
         servers: dict[str, dict[str, Any]] = {name: {"off": True} for name in NAMES}
         for name, what in scripts.items():
             (folder / f"{name}.json").write_text(json.dumps(what))
@@ -59,10 +60,18 @@ class Looked:
         )
         terms = Terms(since=time.time_ns())
         settings = Settings(wait, servers, memory=memory, pauses=QUICK, terms=terms)
-        self.session = Session(context, settings, self.base.get, self._now, self._began_with)
+        self.session = Session(
+            context, settings, self.base.get, self._now, Base(self._began_with, self._export)
+        )
 
     def _began_with(self, name: str) -> bytes | None:
         return None if name not in self.base else self.base[name].encode()
+
+    def _export(self, folder: Path) -> bool:
+        for name, content in self.base.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(content)
+        return self.exports
 
     def read(self, name: str, content: str) -> None:
         (self.root / name).write_text(content)

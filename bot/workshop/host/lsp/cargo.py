@@ -1,6 +1,7 @@
 """`cargo check` in the place of a language server for Rust: it looks at the whole project as it is on disk, and ends.
 
-What it found before the agent's first change is kept of all files; a run that a change overtakes is done again.
+What it found before the agent's first change is kept of all files; a run that a change overtakes is done again, and so
+is the first one then, over the commit that the run began with.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from bot.workshop.host.context import Context
 from bot.workshop.host.lsp.programs import Answered
 from bot.workshop.host.programs import run_program
 
+_LOCK = "Cargo.lock"
 _LONGEST = 300.0
 """Seconds of one run."""
 
 _CAP = 16 << 20
 _MOST = 1000
+_Found = dict[str, tuple[Problem, ...]]
 _LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING}
 
 
 class Cargo:
     """As `servers.Server`, for a lane. `argv` is the program with what comes before `check`; `folder` holds the
-    Cargo.lock; `why_not` is asked before each run."""
+    Cargo.lock; `why_not` is asked before each run; `export` writes out the commit that the run began with."""
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class Cargo:
         context: Context,
         folder: Path,
         why_not: Callable[[], str],
+        export: Callable[[Path], bool],
     ) -> None:
         self.name = "cargo"
         self.version = ""
@@ -47,12 +51,13 @@ class Cargo:
         self._context = context
         self._folder = folder
         self._why_not = why_not
+        self._export = export
         self._cancelled = Cancellation()
         self._texts: dict[str, str] = {}
         self._news = threading.Condition()
         self._wanted = self._done = 0
-        self._found: dict[str, tuple[Problem, ...]] = {}
-        self._first: dict[str, tuple[Problem, ...]] | None = None
+        self._found: _Found = {}
+        self._first: _Found | None = None
         self._owed: set[str] = set()
         self._asked = 0
         self._waited = self._first_answer = 0.0
@@ -123,12 +128,18 @@ class Cargo:
     def _work(self) -> None:
         while (number := self._next()) is not None:
             before = dict(self._texts)
-            found = self._check()
+            found = self._check(self._folder)
+            first: _Found | str | None = self._first
+            if first is None and not isinstance(found, str):
+                first = found if number == 1 and self._untouched(before) else self._check_base()
             with self._news:
-                if isinstance(found, str):
-                    self.off = self.off or found
-                elif number == self._wanted:
-                    self._take(found, before, number)
+                if isinstance(found, str) or isinstance(first, str):
+                    self.off = self.off or next(one for one in (found, first) if isinstance(one, str))
+                else:
+                    self._first = first
+                    if number == self._wanted:
+                        self._found, self._done = found, number
+                        self._first_answer = self._first_answer or time.monotonic() - self._began
                 self._news.notify_all()
 
     def _next(self) -> int | None:
@@ -137,23 +148,28 @@ class Cargo:
             self._news.wait_for(lambda: self.off or self._done != self._wanted)
             return None if self.off else self._wanted
 
-    def _take(self, found: dict[str, tuple[Problem, ...]], before: Mapping[str, str], number: int) -> None:
+    def _untouched(self, before: Mapping[str, str]) -> bool:
+        """Whether a first run saw all files as they were."""
         root = Path(self._context.real_root)
-        if self._first is None and number == 1:
-            if any(_on_disk(root / path) != text for path, text in before.items()):
-                self.off = "a file was changed before it had looked at the project"
-                return
-            self._first = found
-        self._found, self._done = found, number
-        self._first_answer = self._first_answer or time.monotonic() - self._began
+        return self._wanted == 1 and all(_on_disk(root / path) == text for path, text in before.items())
 
-    def _check(self) -> dict[str, tuple[Problem, ...]] | str:
+    def _check_base(self) -> _Found | str:
+        folder = self._context.tmp / "cargo-base"
+        if not self._export(folder):
+            return "a file was changed before it had looked at the project"
+        project = folder / self._folder.relative_to(self._context.real_root)
+        if not (project / _LOCK).exists() and (lock := _on_disk(self._folder / _LOCK)):
+            project.mkdir(parents=True, exist_ok=True)
+            (project / _LOCK).write_text(lock)  # one that git does not know
+        return self._check(project)
+
+    def _check(self, folder: Path) -> _Found | str:
         if why := self._why_not():
             return why
         try:
             done = run_program(
                 self._argv,
-                cwd=self._folder,
+                cwd=folder,
                 environment=self._environment,
                 timeout=_LONGEST,
                 cap=_CAP,
@@ -173,7 +189,7 @@ class Cargo:
         return found
 
 
-def _problems(output: bytes, folder: Path) -> dict[str, tuple[Problem, ...]]:
+def _problems(output: bytes, folder: Path) -> _Found:
     found: dict[str, list[Problem]] = {}
     count = 0
     for line in output.splitlines():

@@ -25,13 +25,19 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Origins:
-    """`base(path)` is a file of the commit that the run began with, a link's being where it leads to; `None` where it
-    is not in it."""
+class Base:
+    """The commit that the run began with. `content(path)` is a file of it, a link's being where it leads to; `None`
+    where it is not in it. `export(folder)` writes all of it there, and says whether that went well."""
 
+    content: Callable[[str], bytes | None] = lambda path: None
+    export: Callable[[Path], bool] = lambda folder: False
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
     context: Context
     terms: Terms
-    base: Callable[[str], bytes | None]
+    base: Base
 
     def why_not(self, name: str, argv: Sequence[str], runs: Sequence[str] = ()) -> str:
         """Why `argv` may not be started as what is called `name`; empty where it may. `runs` are files of the tree
@@ -55,7 +61,7 @@ class Origins:
         name = str(path.relative_to(self.context.real_root))
         if self.context.history.versions(name):
             return True
-        base = self.base(name)
+        base = self.base.content(name)
         try:
             if base is None:  # git does not have it: what setup left is older
                 return os.lstat(path).st_mtime_ns >= self.terms.since

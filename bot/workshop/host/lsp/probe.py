@@ -72,7 +72,7 @@ def begin(
         return origins.why_not(known.name, start.argv, start.runs)
 
     if known.name == "cargo":
-        return Cargo(start.argv, environment, context, start.root or root, why_not)
+        return Cargo(start.argv, environment, context, start.root or root, why_not, origins.base.export)
     return hub.start(
         Program(
             known.name,

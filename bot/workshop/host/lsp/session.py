@@ -20,7 +20,7 @@ from bot.workshop.host.lsp.baseline import Change, certain, compare, together
 from bot.workshop.host.lsp.installed import Missing
 from bot.workshop.host.lsp.lane import Lane, Look, Watched
 from bot.workshop.host.lsp.lanes import Lanes
-from bot.workshop.host.lsp.origins import Origins
+from bot.workshop.host.lsp.origins import Base, Origins
 from bot.workshop.host.lsp.probe import Settings
 from bot.workshop.host.lsp.registry import SERVERS, Known, is_shell, of_interest
 from bot.workshop.host.lsp.servers import Answered, Hub
@@ -40,13 +40,13 @@ _RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
 @dataclass(slots=True)
 class Session:
     """`before(name)` is a file's text before the agent's first change of it, by what the run keeps; `None` where it was
-    not there. `now(name)` is its text now, `None` where it is gone or no text; `base(name)` what the run began with."""
+    not there. `now(name)` is its text now, `None` where it is gone or no text; `base` what the run began with."""
 
     context: Context
     settings: Settings
     before: Callable[[str], str | None]
     now: Callable[[str], str | None]
-    base: Callable[[str], bytes | None] = lambda name: None
+    base: Base = field(default_factory=Base)
     servers: Sequence[Known] = SERVERS
     hub: Hub = field(default_factory=Hub)
     _files: dict[str, Watched] = field(default_factory=dict)
