@@ -1,56 +1,40 @@
-"""What the loop remembers between its steps, and how each step is done: asking, keeping, running calls, ending."""
+"""What the loop remembers between its steps, and how each step is done: asking, keeping, having calls run, ending."""
 
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import takewhile
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from bot.agent.allowance import shares
+from bot.agent.calls import Answered, Calls
 from bot.agent.compaction import Files, Situation, Stuck
-from bot.agent.finish import Step, Stop, canceled, commands_exceeded, exceeded
+from bot.agent.finish import Step, Stop, canceled, exceeded
 from bot.agent.guards import (
-    DENIALS_IN_A_ROW,
-    REPEAT_NOTICE,
-    SAME_CALL_TOLD,
     TRUNCATIONS_IN_A_ROW,
-    RepeatGuard,
 )
 from bot.agent.history import History
 from bot.agent.masking import Mask, State
 from bot.agent.receive import receive
-from bot.agent.rereads import Rereads
 from bot.agent.session import Session, TurnInfo
 from bot.agent.spent import Spent
-from bot.agent.toolbox import Executed
 from bot.agent.window import Gauge, longest_answer, tokens_of, tokens_of_text
 from bot.contracts.events import Complete, Failed
 from bot.contracts.journal import (
     BudgetChanged,
-    CallStarted,
     Compacted,
     Note,
-    Permitted,
     Recalled,
     RequestSent,
     Response,
     ResponseFailed,
-    Result,
     UserText,
 )
-from bot.contracts.messages import Finish, Image, Message, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Finish, Image, Message, Usage
 from bot.contracts.model import ModelRequest, Provider
 from bot.contracts.outcome import StopReason
 
 MAX_HOST_TEXTS = 2
-MOST_TOGETHER = 4
-"""How many calls run beside each other at most."""
-
-UnderWay = Callable[[], tuple[Executed, float]]
-"""Waits for a call that was begun: what became of it, and its seconds."""
 
 SAID_NOTHING = (
     "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
@@ -74,8 +58,6 @@ class Conversation:
         self.final_text = ""
         self._started = session.clock()
         self._history = History()
-        self._repeats = RepeatGuard()
-        self._denials = 0
         self._truncations = 0
         self._host_texts = 0
         self._told_of_silence = False
@@ -84,18 +66,15 @@ class Conversation:
         self._fixed = _fixed_tokens(session)
         self._gauge = Gauge()
         self._gauge.replaced(self._fixed)
-        self._read: dict[str, None] = {}
-        self._changed: dict[str, None] = {}
         self._overflowed = False
         self._mask: Mask | None = None
         self._asked_now: tuple[str, ...] = ()
-        self._rereads = Rereads()
-        self._reading = frozenset(spec.name for spec in session.toolbox.specs if not spec.writes)
+        self._calls = Calls(session, self.spent)
 
     @property
     def files(self) -> Files:
         """What tools said that they read and changed."""
-        return Files(tuple(self._read), tuple(self._changed))
+        return self._calls.files
 
     @property
     def used(self) -> tuple[Usage, float]:
@@ -149,7 +128,7 @@ class Conversation:
                 return canceled(self.session.cancel, self.session.limits)
             return Stop(StopReason.MAX_TOKENS, made.reason)
         self._history.shorten(made.text, made.first_kept)
-        self._rereads.forget()
+        self._calls.forget()
         self._gauge.replaced(self._fixed + sum(map(tokens_of, self._history.view())))
         self.session.journal.write(
             Compacted(
@@ -241,30 +220,15 @@ class Conversation:
         self.spent.use(usage, cost)
 
     def run_calls(self, message: Message) -> Stop | None:
-        """Run the calls in order; from the first reason to stop on, answer the rest without running them."""
-        stop: Stop | None = None
-        denied = 0
-        results: list[ToolResult] = []
-        under_way: deque[UnderWay] = deque()
-        for place, call in enumerate(message.calls):
-            if stop is None and self.session.cancel.fired:
-                stop = canceled(self.session.cancel, self.session.limits)
-            if stop is not None and not under_way:
-                results.append(self._leave(call, stop))
-                continue
-            if not under_way:
-                under_way.extend(self._begin(message.calls[place:]))
-            result, was_denied, stopped = self._end(call, under_way.popleft())
-            stop = stop or stopped or commands_exceeded(self.session.limits, self.spent)
-            denied += was_denied
-            results.append(result)
+        """Run the calls in order; a stop where the conversation ends with them."""
+        answered = self._calls.run(self.turn, message.calls, self._mask)
         self._told_of_silence = False
-        info = self._close_turn(message, results, denied)
-        if stop is None and self._truncations >= TRUNCATIONS_IN_A_ROW:
+        info = self._close_turn(message, answered)
+        if answered.stop is None and self._truncations >= TRUNCATIONS_IN_A_ROW:
             return Stop(
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
-        stop = stop or self.session.hooks.wants_end()
+        stop = answered.stop or self.session.hooks.wants_end()
         if stop is None:
             for text in self.session.hooks.after_results(info):
                 self.say(text, "added")
@@ -272,12 +236,12 @@ class Conversation:
 
     def leave_calls(self, message: Message, stop: Stop) -> Stop:
         """The session ends here: answer every call of `message` without running it."""
-        self._close_turn(message, [self._leave(call, stop) for call in message.calls], 0)
+        self._close_turn(message, self._calls.leave(self.turn, message.calls, stop))
         return stop
 
     def say_or_end(self, message: Message, step: Step) -> Stop | None:
         """The model made no call: hear the host before it may end; an empty answer is told once."""
-        self._close_turn(message, [], 0)
+        self._close_turn(message, Answered([]))
         if step is Step.SAID_NOTHING:
             if self._told_of_silence:
                 reason = "The model answered twice in a row with neither text nor a tool call."
@@ -292,122 +256,16 @@ class Conversation:
         self.say(text, "host")
         return None
 
-    def _begin(self, calls: Sequence[ToolCall]) -> Sequence[UnderWay]:
-        """Start the first of `calls`, and those right after it that may run beside it."""
-        toolbox, clock, mask = self.session.toolbox, self.session.clock, self._mask
-
-        def execute(call: ToolCall) -> tuple[Executed, float]:
-            begun = clock()
-            return toolbox.execute(call, self.session.cancel, mask), round(clock() - begun, 4)
-
-        together = list(takewhile(toolbox.may_overlap, calls[:MOST_TOGETHER]))
-        for call in together or calls[:1]:
-            self.session.journal.write(CallStarted(self.turn, call.id, call.name))
-        if len(together) < 2:
-            done = execute(calls[0])
-            return [lambda: done]
-        from concurrent.futures import ThreadPoolExecutor  # only who has subagents pays for it
-
-        pool = ThreadPoolExecutor(MOST_TOGETHER, thread_name_prefix="call")
-        futures = [pool.submit(execute, call) for call in together]
-        pool.shutdown(wait=False)
-        return [future.result for future in futures]
-
-    def _end(self, call: ToolCall, under_way: UnderWay) -> tuple[ToolResult, bool, Stop | None]:
-        """Wait for the call and keep its result."""
-        journal = self.session.journal
-        executed, duration = under_way()
-        times = self._repeats.count(call, _comparable(executed))
-        result = executed.result
-        if executed.ran and not result.is_error and result.name in self._reading:
-            result = replace(result, content=self._rereads.said(self.turn, call, result.content))
-        if times == SAME_CALL_TOLD:
-            result = replace(result, content=result.content + REPEAT_NOTICE)
-        if executed.permission is not None:
-            allowed = executed.permission
-            journal.write(Permitted(call.name, allowed.allow, allowed.rule, allowed.reason, call.id))
-        self._keep_result(result, executed, duration)
-        self._note_files(executed.outcome.metadata)
-        self._note_command(executed.outcome.metadata)
-        return result, executed.denied, self._stop_after(executed, times)
-
-    def _note_files(self, metadata: Mapping[str, Any]) -> None:
-        """What a tool read or changed, as it reported it."""
-        for path in metadata.get("changed", ()) if isinstance(metadata.get("changed"), list) else ():
-            self._changed[str(path)] = None
-        reported = metadata.get("files")
-        files = reported if isinstance(reported, list) else [metadata]
-        for file in files:
-            path = file.get("path") if isinstance(file, dict) else None
-            if not isinstance(path, str):
-                continue
-            changed = file.get("before_hash") != file.get("after_hash")
-            where = self._changed if changed else self._read
-            where.pop(path, None)
-            where[path] = None
-
-    def _note_command(self, metadata: Mapping[str, Any]) -> None:
-        if isinstance(metadata.get("command"), str):
-            printed = metadata.get("bytes")
-            self.spent.ran(printed if type(printed) is int else 0)
-
-    def _stop_after(self, executed: Executed, times: int) -> Stop | None:
-        by_policy = executed.denied and not executed.said
-        self._denials = self._denials + 1 if by_policy else 0
-        if executed.fatal:
-            return Stop(StopReason.ERROR, executed.fatal)
-        if executed.said == "no":
-            return Stop(StopReason.DENIED, f"A person said no to a call of {executed.result.name}.")
-        if by_policy and self.session.stop_on_denial:
-            return Stop(
-                StopReason.DENIED, f"A call of {executed.result.name} was denied, and policy ends the run."
-            )
-        if self._denials >= DENIALS_IN_A_ROW:
-            return Stop(StopReason.DENIED, f"{self._denials} calls in a row were denied.")
-        if times > SAME_CALL_TOLD:
-            reason = (
-                f"The model repeated one call of {executed.result.name} with the same result {times} times."
-            )
-            return Stop(StopReason.LOOP, reason)
-        return None
-
-    def _leave(self, call: ToolCall, stop: Stop) -> ToolResult:
-        word = "canceled" if stop.stop in (StopReason.CANCELED, StopReason.TIME) else "Not run"
-        result = ToolResult(call.id, call.name, f"{word}: {stop.reason}", is_error=True)
-        self._keep_result(result, None, 0.0)
-        return result
-
-    def _keep_result(self, result: ToolResult, executed: Executed | None, duration: float) -> None:
-        line = Result(
-            self.turn,
-            result.call_id,
-            result.name,
-            result.content,
-            result.is_error,
-            executed=executed is not None and executed.ran,
-            denied=executed is not None and executed.denied,
-            duration=duration,
-            metadata=executed.outcome.metadata if executed else {},
-            images=result.images,
-        )
-        self.session.journal.write(line)
-
-    def _close_turn(self, message: Message, results: list[ToolResult], denied: int) -> TurnInfo:
+    def _close_turn(self, message: Message, answered: Answered) -> TurnInfo:
+        results = answered.results
         if results:
             self._gauge.added(self._history.add_results(results))
         info = TurnInfo(
-            self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, denied,
+            self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, answered.denied,
             self._state(), shares(self.session.limits, self.spent, self.session.clock() - self._started),
         )  # fmt: skip
         self.session.hooks.turn_done(info)
         return info
-
-
-def _comparable(executed: Executed) -> str:
-    """The result without the name of its spill file, which is another one each time."""
-    spill = executed.outcome.metadata.get("spill")
-    content = executed.result.content
-    return content.replace(spill, "") if isinstance(spill, str) and spill else content
 
 
 def _line(turn: int, response: Complete | Failed, message: Message, cost: float) -> Response | ResponseFailed:

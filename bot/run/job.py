@@ -26,7 +26,8 @@ from bot.run.background import Background
 from bot.run.base import base_finder, base_policy, base_task
 from bot.run.lock import held
 from bot.run.narrating import Narrator
-from bot.run.one_run import Run
+from bot.run.one_run import hold
+from bot.run.parts import Run
 from bot.run.secrets import known_secrets
 from bot.run.skills import begin_to_find
 from bot.run.terms import Ended, Job
@@ -95,7 +96,7 @@ def _go_on(
         run = Run(
             job, checkout, policy, chosen.confinement, journal, detector, stop, stack, skills, last, task
         )
-        ended = run.hold(provider)
+        ended = hold(run, provider)
         return replace(ended, outcome=replace(ended.outcome, wall=chosen.wall))
 
 

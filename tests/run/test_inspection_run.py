@@ -13,7 +13,7 @@ import pytest
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.policy.load import load_policy
-from bot.run.one_run import Run
+from bot.run.parts import Run
 from bot.run.profiles import profile_of
 from tests.run.conftest import Cli
 from tests.run.test_fix import MODELS
