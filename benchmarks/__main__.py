@@ -23,13 +23,15 @@ from benchmarks.table import render
 
 def main(argv: list[str] | None = None) -> int:
     options = _options(argv)
+    before = _cpu_times()
     compileall.compile_dir(str(ROOT / "bot"), quiet=2)
     with tempfile.TemporaryDirectory(prefix="slash-agent-bench-") as folder:
         bench = Bench(Scale(runs=options.runs), Path(folder), _say)
         rows = [row for name in options.only or FIGURES for row in FIGURES[name](bench)]
-    print(f"\n{machine()}\n\n{render(rows)}")
+    where = f"{machine()}{_stolen(before, _cpu_times())}"
+    print(f"\n{where}\n\n{render(rows)}")
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "rows": list(map(asdict, rows))}, indent=1))
+        options.json.write_text(json.dumps({"machine": where, "rows": list(map(asdict, rows))}, indent=1))
     return 1 if options.strict and any(row.met is False for row in rows) else 0
 
 
@@ -40,6 +42,20 @@ def machine() -> str:
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} {platform.release().split('-')[0]}, "
         f"Python {platform.python_version()}, load {busy}"
     )
+
+
+def _cpu_times() -> list[int]:
+    """Of the whole machine since its start, as `proc_stat(5)` has them; empty where there is no such file."""
+    try:
+        return list(map(int, Path("/proc/stat").read_text("ascii").splitlines()[0].split()[1:9]))
+    except OSError:
+        return []
+
+
+def _stolen(before: list[int], after: list[int]) -> str:
+    """The share of CPU time that other guests of the same host had meanwhile: it looks like slowness of ours."""
+    passed = [now - then for then, now in zip(before, after, strict=True)]
+    return f", {passed[7] / sum(passed):.0%} of the CPU stolen" if sum(passed) else ""
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
