@@ -202,14 +202,27 @@ def _is_public(address: str) -> bool:
     except ValueError:
         return False  # with a scope, such as `fe80::1%eth0`
     if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if (inner is not None and not inner.is_global) or found in _TRANSLATED:
+        if found not in _UNICAST or found in _EXAMPLES:
             return False
-    return found.is_global and not found.is_multicast
+        inner = found.sixtofour or (found.teredo[1] if found.teredo else None) or _tunnelled(found)
+        return found.is_global and (inner is None or _is_public(str(inner)))
+    return found.is_global and not found.is_multicast and not any(found in network for network in _NOT_HOSTS)
 
 
-_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
-"""IPv4 addresses behind a translator: the last four bytes may be anything, private ones too."""
+def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that ISATAP finds in it."""
+    number = int(address)
+    return ipaddress.IPv4Address(number & 0xFFFFFFFF) if number >> 32 & 0xFCFFFFFF == 0x5EFE else None
+
+
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that is given out of the open internet. Beside it lie IPv4 addresses in disguise, translators and old site-local
+ones, of which not all count as private."""
+
+_EXAMPLES = ipaddress.IPv6Network("3fff::/20")
+
+_NOT_HOSTS = (ipaddress.IPv4Network("168.63.129.16/32"), ipaddress.IPv4Network("192.88.99.0/24"))
+"""Public by their numbers alone: Azure's service for the virtual machine that asks, and relays to 6to4."""
 
 
 def _shown(text: str) -> str:
