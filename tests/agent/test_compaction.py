@@ -104,6 +104,19 @@ def test_every_call_is_run_once_and_answered_once_over_a_compaction(tmp_path: Pa
     assert [one.call_id for one in here.journal().records(Result)] == [f"c{n}" for n in range(30)]
 
 
+def test_a_summary_is_made_of_the_ends_of_long_results_and_without_tools(tmp_path: Path) -> None:
+    long = "h" * 2_500 + "m" * 2_500 + "t" * 2_500
+    here = bench(tmp_path, [*echoes(14, long), says("Done.")])
+    ran(here)
+    assert isinstance(here.provider, Narrow)
+    asked = here.provider.asked_to_sum_up[0]
+    assert asked.tools == ()
+    parts = asked.messages[0].text.split("\n\n[")
+    assert max(map(len, parts)) < 2_200
+    assert "h" * 1_000 in asked.messages[0].text
+    assert "t" * 600 in asked.messages[0].text
+
+
 def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path) -> None:
     here = bench(tmp_path, [*echoes(30), says("Done.")])
     ran(here)
@@ -223,9 +236,9 @@ def test_three_bad_summaries_end_the_session_with_what_it_has(tmp_path: Path, na
     here = bench(tmp_path, [*echoes(14), says("Done.")], summaries=[BAD[name]])
     end = ran(here)
     assert end.stop is StopReason.MAX_TOKENS
-    assert f"{TRIES} summaries failed" in end.reason
+    assert "3 summaries failed" in end.reason
     assert isinstance(here.provider, Narrow)
-    assert len(here.provider.asked_to_sum_up) == TRIES
+    assert len(here.provider.asked_to_sum_up) == TRIES == 3
     assert "summaries failed" in compactions(here)[0].failure
 
 

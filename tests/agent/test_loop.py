@@ -444,8 +444,15 @@ def test_who_is_lent_answers_with_its_own_price_while_it_is_and_that_is_noted(tm
 def test_the_host_hears_of_each_request_and_of_each_finished_turn(tmp_path: Path) -> None:
     sent: list[int] = []
     turns: list[TurnInfo] = []
-    hooks = Hooks(request_sent=sent.append, turn_done=turns.append)
+    threads: set[int] = set()
+
+    def done(info: TurnInfo) -> None:
+        turns.append(info)
+        threads.add(threading.get_ident())
+
+    hooks = Hooks(request_sent=sent.append, turn_done=done)
     Bench([says("Look.", echo("x", "a")), says("Done.")], tmp_path, hooks=hooks).run()
+    assert threads == {threading.get_ident()}, "nothing that the host does of it needs a lock"
     assert sent == [1, 2]
     assert [(info.turn, info.text, len(info.results)) for info in turns] == [(1, "Look.", 1), (2, "Done.", 0)]
     assert turns[1].usage.total == 30
