@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.contracts.wording import count_of
+
 _SHOWN = 60
 _INTEGER = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?([eE][+-]?\d{1,2})?")
@@ -89,9 +91,9 @@ def _check_array(value: list[Any], schema: Mapping[str, Any], path: str, out: Ch
 
 def _check_bounds(value: Any, schema: Mapping[str, Any], path: str, out: Checked) -> None:
     if isinstance(value, str):
-        _bound(len(value), schema, ("minLength", "maxLength"), "characters", path, out)
+        _bound(len(value), schema, ("minLength", "maxLength"), "character", path, out)
     elif isinstance(value, list):
-        _bound(len(value), schema, ("minItems", "maxItems"), "items", path, out)
+        _bound(len(value), schema, ("minItems", "maxItems"), "item", path, out)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         _bound(value, schema, ("minimum", "maximum"), "", path, out)
 
@@ -100,11 +102,14 @@ def _bound(
     size: float, schema: Mapping[str, Any], keys: tuple[str, str], unit: str, path: str, out: Checked
 ) -> None:
     low, high = schema.get(keys[0]), schema.get(keys[1])
-    suffix = f" {unit}" if unit else ""
     if low is not None and size < low:
-        out.problems.append(f"{path}: expected at least {low}{suffix}, got {size}")
+        out.problems.append(f"{path}: expected at least {_counted(low, unit)}, got {size}")
     if high is not None and size > high:
-        out.problems.append(f"{path}: expected at most {high}{suffix}, got {size}")
+        out.problems.append(f"{path}: expected at most {_counted(high, unit)}, got {size}")
+
+
+def _counted(limit: Any, unit: str) -> str:
+    return count_of(limit, unit) if unit else str(limit)
 
 
 def _as_wanted(value: Any, types: tuple[str, ...], path: str, out: Checked) -> tuple[Any, bool]:
