@@ -13,6 +13,8 @@ from bot.contracts.cancel import CancelToken
 from bot.sandbox.choose import bubblewrap, landlock
 from bot.sandbox.landlock import OLDEST, version
 from bot.workshop.client.workshop import Workshop
+from bot.workshop.host.disk_use import DiskUse
+from bot.workshop.host.limits import Over
 from bot.workshop.host.unmapped import Machine, Unmapped
 from tests.support.workshops import Bench, bash, make_tree
 
@@ -142,6 +144,16 @@ def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took
     assert unmapped.over([], Machine(64 * MIB, 3 * MIB))
     little = Unmapped(2 * MIB, Machine(64 * MIB, 4 * MIB))
     assert not little.over([], Machine(64 * MIB, 3 * MIB))
+
+
+def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None:
+    """A disk runs out of places for files as well. Breaks: bot/workshop/host/disk_use.py "_BLOCK, _LEAST)"."""
+    use = DiskUse((tmp_path,), 100 * 4096, pause=0)
+    assert use.look([], 0) is None
+    for number in range(60):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}/empty").touch()
+    assert use.look([], 0) == Over("disk", 100 * 4096)
 
 
 PATCHES = {

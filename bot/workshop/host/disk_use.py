@@ -19,6 +19,8 @@ _FREE_SHARE = (9, 10)
 """Of what was free at the start. A full disk would take the journal and the answer with it."""
 
 _BLOCK = 512
+_LEAST = 4096
+"""Bytes that a file or a folder counts for, an empty one too: a disk also runs out of places for files."""
 _TIME_SHARE = 50
 """A walk may take one part in so many of the time."""
 
@@ -35,7 +37,7 @@ class DiskUse:
         self._devices = {os.stat(folder).st_dev for folder in folders}
         self._began = time.time() - 1  # a file's time is a tick of the kernel's clock behind ours
         self._free = [_free(folder) for folder in folders]
-        self.allowed = min(allowed, *(free * _FREE_SHARE[0] // _FREE_SHARE[1] for free in self._free))
+        self.allowed = min(allowed, *(min(free) * _FREE_SHARE[0] // _FREE_SHARE[1] for free in self._free))
         self._pause = pause
         self._gone_at_walk = 0
         self._next_walk = time.monotonic() + pause
@@ -45,7 +47,7 @@ class DiskUse:
         """Whether what was added is over the limit. `before` is `added` as it was when the command began, since one
         that only deletes is let be; `pids` are its processes, which may hold files that have no name any more."""
         with self._lock:
-            gone = max(free - _free(folder) for free, folder in zip(self._free, self._folders, strict=True))
+            gone = max(map(_gone, self._free, self._folders))
             much = gone > self.allowed and gone > self._gone_at_walk + self.allowed // 20
             if much or time.monotonic() >= self._next_walk:
                 self._gone_at_walk = gone
@@ -57,7 +59,7 @@ class DiskUse:
         counted: dict[tuple[int, int], int] = {}
         endless = False
         for file in self._new_files(pids):
-            counted[file.st_dev, file.st_ino] = file.st_blocks * _BLOCK
+            counted[file.st_dev, file.st_ino] = max(file.st_blocks * _BLOCK, _LEAST)
             if endless := time.monotonic() - began > _LONGEST_WALK:
                 break
         self.added = max(sum(counted.values()), gone if endless else 0)
@@ -72,9 +74,16 @@ class DiskUse:
             yield from (file for file in _beneath(folder) if file.st_ctime >= self._began)
 
 
-def _free(folder: Path) -> int:
+def _free(folder: Path) -> tuple[int, int]:
+    """The bytes that its file system still takes, and what the files are worth that it still takes; as many bytes
+    where it has no number for these."""
     at = os.statvfs(folder)
-    return at.f_bavail * at.f_frsize
+    size = at.f_bavail * at.f_frsize
+    return size, at.f_favail * _LEAST if at.f_files else size
+
+
+def _gone(before: tuple[int, int], folder: Path) -> int:
+    return max(was - now for was, now in zip(before, _free(folder), strict=True))
 
 
 def _beneath(folder: Path) -> Iterator[os.stat_result]:
@@ -85,8 +94,7 @@ def _beneath(folder: Path) -> Iterator[os.stat_result]:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         left.append(entry.path)
-                    else:
-                        yield entry.stat(follow_symlinks=False)
+                    yield entry.stat(follow_symlinks=False)
         except OSError:
             continue  # it went meanwhile, or cannot be read: then what is gone on the disk still tells
 
