@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,17 @@ def test_a_server_over_its_memory_is_ended_and_that_is_said_once(
     assert use.note == "it held over 1 MiB"
 
 
+def test_no_more_than_six_servers_are_started_in_many_projects(begin: Begin) -> None:
+    looked = begin(ty=pulls(CLEAN))
+    looked.session.context.programs = {"ty": "/no/ty"}
+    for number in range(7):
+        (looked.root / str(number)).mkdir()
+        (looked.root / str(number) / "pyproject.toml").write_text("")
+        looked.read(f"{number}/a.py", "a\n")
+    assert "no new problems (ty)" in said(looked.change("5/a.py", "b\n"))
+    assert "ty is not available: there are 6 servers already" in said(looked.change("6/a.py", "b\n"))
+
+
 def test_no_more_than_three_servers_are_started(begin: Begin) -> None:
     looked = begin(**{name: pulls(CLEAN) for name in ("ty", "ruff", "typescript", "biome")})
     looked.read("a.py", "a\n")
@@ -130,6 +142,32 @@ def test_no_more_than_three_servers_are_started(begin: Begin) -> None:
     assert "no new problems (typescript)" in lines
     assert "biome is not available: there are 3 servers already" in lines
     assert not (looked.folder / "biome.log").exists()
+
+
+def test_what_came_late_is_told_with_the_next_edit_of_another_file(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "looked += [one for one in late if"."""
+    late: list[Any] = [["sleep", 0.3], ["items", [item("late")]]]
+    looked = begin(0.1, ty=pulls(CLEAN, CLEAN, late, [["items", [item("at once")]]]))
+    looked.read("a.py", "a\n")
+    looked.read("b.py", "b\n")
+    assert "state unknown" in said(looked.change("a.py", "aa\n"))
+    assert eventually(lambda: looked.session._late[0][1].over)
+    looked.session.settings = replace(looked.session.settings, wait=LONG)
+    report = looked.change("b.py", "bb\n")
+    assert report is not None
+    assert [problem.message for problem in report.change.new] == ["late", "at once"]
+    assert looked.session.came_late() is None
+
+
+def test_what_came_late_of_a_text_that_is_no_more_is_not_told(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "for lane, look in self._late if look.still()]"."""
+    late: list[Any] = [["sleep", 0.3], ["items", [item("late")]]]
+    looked = begin(0.1, ty=pulls(CLEAN, late, CLEAN))
+    looked.read("a.py", "a\n")
+    assert "state unknown" in said(looked.change("a.py", "aa\n"))
+    looked.session.settings = replace(looked.session.settings, wait=LONG)
+    assert said(looked.change("a.py", "aaa\n")) == "Diagnostics: no new problems (ty)"
+    assert looked.session.came_late() is None
 
 
 def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:

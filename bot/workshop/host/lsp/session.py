@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -92,27 +92,36 @@ class Session:
         looks = self._ask(files, until)
         looked = [*self._parsed(files, until)]
         self._wait(looks, until)
-        self._late = [(lane, look) for lane, look in self._late if look.still() and not look.over]
+        self._late = [(lane, look) for lane, look in self._late if look.still()]
         for lane, look in looks:
             if look.over and not look.answers:
                 continue  # its files are gone, and nobody uses them
             looked.append(self._judged(lane, look))
             if looked[-1][1] is Answer.TIMED_OUT:
                 self._late.append((lane, look))
+        unknown = {name for name, answer, _ in looked if answer is Answer.TIMED_OUT}
+        late = [self._judged(lane, look) for lane, look in self._come(unknown)]
+        looked += [one for one in late if one[1] is not Answer.TIMED_OUT]
         notes = (f"{len(left_out)} more changed files were not looked at.",) if left_out else ()
         return self._report(looked, files, began, notes=notes)
 
     def came_late(self) -> Report | None:
         """What was found in earlier changes since, where the files are still as they were."""
-        done = [(lane, look) for lane, look in self._late if look.over or lane.why_off]
-        if not done:
-            return None
-        self._late = [one for one in self._late if one not in done]
-        good = [(lane, look) for lane, look in done if look.still()]
-        looked = [self._judged(lane, look) for lane, look in good]
+        done = self._come()
+        looked = [self._judged(lane, look) for lane, look in done]
         looked = [one for one in looked if one[1] is not Answer.TIMED_OUT]
-        files = [file for _, look in good for file in look.files]
+        files = [file for _, look in done for file in look.files]
         return self._report(looked, files, time.monotonic(), late=True) if looked else None
+
+    def _come(self, unknown: Collection[str] = ()) -> list[tuple[Lane, Look]]:
+        """What was late and is no longer, but for servers that are `unknown` about something else again."""
+        done = [
+            (lane, look)
+            for lane, look in self._late
+            if (look.over or lane.why_off) and lane.name not in unknown
+        ]
+        self._late = [one for one in self._late if one not in done]
+        return done
 
     def standing(self) -> Iterator[tuple[str, str, tuple[Problem, ...]]]:
         """Of each file that was changed and answered for: its name, its text, and the new errors in it."""
