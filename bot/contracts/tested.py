@@ -35,10 +35,10 @@ class TestChanges:
     appeared: tuple[str, ...] = ()
     vanished: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
-    newly_flaky: tuple[str, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     source: str = ""
     note: str = ""
+    newly_flaky: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,14 @@ MOST_SHOWN = 200
 """Of a list of problems or tests."""
 
 _GOOD = {CheckState.PASSED: "good", CheckState.FAILED: "bad", CheckState.TIMED_OUT: "bad"}
-_LISTS = ("broken", "mended", "appeared", "vanished", "flaky")
+_LISTS = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky")
 _SAID = {
     "broken": "Passed before and fail now",
     "mended": "Failed before and pass now",
     "appeared": "New",
     "vanished": "Did not run any more",
     "flaky": "Flaky: failed and passed on the same code",
+    "newly_flaky": "Of these, passed before the change",
 }
 
 

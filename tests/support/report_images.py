@@ -78,6 +78,11 @@ def _picture(browser: Browser, address: str, name: str) -> bytes:
     page.wait_for_timeout(400)
     drawn = page.screenshot(animations="disabled", caret="hide")
     page.close()
+    return smaller(drawn)
+
+
+def smaller(drawn: bytes) -> bytes:
+    """A PNG with no more colours than it takes."""
     small = io.BytesIO()
     Image.open(io.BytesIO(drawn)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
         small, "PNG", optimize=True
