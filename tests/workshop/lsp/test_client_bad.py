@@ -359,5 +359,5 @@ def test_a_stop_is_never_waited_for_longer_than_it_may_take(tmp_path: Path) -> N
     assert time.monotonic() - began < LONG / 2
     for one in servers:
         assert (one.server.off, one.server.memory()) == ("stopped", 0)
-        assert one.server.service._client.connection.process.poll() is not None
+        assert one.server.service.life.client.connection.process.poll() is not None
         assert one.ask().note == "stopped"

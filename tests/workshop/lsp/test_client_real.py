@@ -107,7 +107,7 @@ def test_all_end_when_they_are_told_to(root: Path) -> None:
     server = hub.start(Program("ruff", (str(BIN / "ruff"), "server"), root, {"PATH": os.environ["PATH"]}))
     server.open("a.py", "x = 1\n", "python")
     assert server.diagnostics(["a.py"], LONG)["a.py"].answer is Answer.COMPLETE
-    pid = server.service.pid
+    pid = server.service.life.client.pid
     began = time.monotonic()
     hub.stop()
     assert time.monotonic() - began < LONG

@@ -48,7 +48,7 @@ class Hub:
             service = Service(program)
             server = Server(self, service)
             self._servers.append(server)
-        loop.call_soon_threadsafe(service.begin)
+        loop.call_soon_threadsafe(service.life.begin)
         return server
 
     def diagnostics(
@@ -100,7 +100,7 @@ class Hub:
         longest = max((server.service.program.pauses.stop for server in servers), default=0.0)
         self._wait(lambda: _stop_all([server.service for server in servers]), longest)
         for server in servers:
-            server.service.end_by_force()
+            server.service.life.end_by_force()
 
     def _wait(self, made: Callable[[], Coroutine[Any, Any, _T]], seconds: float) -> _T | None:
         """The result of a coroutine that ends by itself after `seconds`; None where the loop does not come to it."""
@@ -145,7 +145,7 @@ class Server:
     @property
     def version(self) -> str:
         """As it says itself; empty before `initialize` was answered."""
-        return self.service.version
+        return self.service.life.version
 
     @property
     def off(self) -> str:
@@ -155,7 +155,7 @@ class Server:
     @property
     def last_words(self) -> str:
         """The end of what it wrote to its standard error."""
-        return self.service.last_words
+        return self.service.life.client.last_words
 
     @property
     def no_answer(self) -> Answered:
@@ -191,7 +191,7 @@ class Server:
 
     def memory(self) -> int:
         """Bytes that it holds now, with all that it started; 0 when it is gone."""
-        pid = self.service.pid
+        pid = self.service.life.client.pid
         held = processes.memory(pid) if pid else 0
         self._peak = max(self._peak, held)
         return held
@@ -234,4 +234,4 @@ async def _ask(wanted: Mapping[Service, list[str]], seconds: float) -> dict[Serv
 async def _stop_all(services: list[Service]) -> None:
     import asyncio
 
-    await asyncio.gather(*(service.stop() for service in services))
+    await asyncio.gather(*(service.life.stop() for service in services))
