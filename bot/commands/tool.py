@@ -33,5 +33,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         sandbox=arguments.sandbox,
         assume_read=arguments.assume_read,
     )
-    print(as_json(run_tool(call, os.environ)))
+    print(as_json(run_tool(call, os.environ), os.environ))
     return ExitCode.DONE

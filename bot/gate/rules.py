@@ -26,7 +26,8 @@ _DOT_GIT = re.compile(r"(?:\.git|git~[0-9]+)")
 
 _ROOT_ONLY = (".github",)
 _ANYWHERE = """
-    codeowners .gitmodules .gitattributes .git-blame-ignore-revs agents.md claude.md gemini.md skill.md
+    codeowners .gitmodules .gitattributes .lfsconfig .git-blame-ignore-revs
+    agents.md agents.*.md claude.md claude.*.md gemini.md skill.md
     .cursor* .claude .codex .agents .gemini .windsurf* .aider* .clinerules* .roo* .junie .kiro .amazonq
     .continue .opencode opencode.json .goosehints .mcp.json .husky .githooks
     .pre-commit-config.yaml .pre-commit-config.yml .devcontainer .devcontainer.json .vscode .npmrc
@@ -70,6 +71,7 @@ _SENSITIVE: tuple[tuple[str, str], ...] = (
         conftest.py *.pth sitecustomize.py usercustomize.py noxfile.py tox.ini pytest.ini jest.config.*
         vitest.config.* webpack.config.* vite.config.* babel.config.* .babelrc .eslintrc*
         eslint.config.* .envrc .yarnrc* .pnpmfile.cjs .pypirc bunfig.toml
+        lefthook.y*ml .lefthook.y*ml mise.toml .mise.toml .tool-versions .bazelrc binding.gyp .swcrc
         """,
     ),
     (
@@ -97,6 +99,8 @@ _SENSITIVE_FOLDERS = {
     ".ci": "CI",
     "ci": "CI",
     ".yarn": "runs on its own",
+    ".cargo": "runs on its own",
+    ".mvn": "runs on its own",
 }
 
 

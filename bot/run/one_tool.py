@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.agent.todo import Todo
 from bot.agent.toolbox import Handler, Toolbox
@@ -17,10 +17,12 @@ from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
+from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.run.lent import LentModels
 from bot.run.looking_on import asked_of
+from bot.run.secrets import known_secrets
 from bot.run.server_terms import server_terms
 from bot.run.signals import cancelled_by_signals
 from bot.run.tools import Gatekeeper
@@ -87,13 +89,29 @@ def run_tool(asked: OneCall, environment: Mapping[str, str]) -> Answered:
             return Answered(executed.outcome, tuple(skill.after_results()))
 
 
-def as_json(answered: Answered) -> str:
-    """`{"content", "is_error", "metadata"}`, and `follows` where there is something."""
+def as_json(answered: Answered, environment: Mapping[str, str]) -> str:
+    """`{"content", "is_error", "metadata"}`, and `follows` where there is something; with the secrets of `environment`
+    masked, as the model would see it."""
+    mask = Redactor(known_secrets(environment)).text
     outcome = answered.outcome
-    fields = {"content": outcome.content, "is_error": outcome.is_error, "metadata": dict(outcome.metadata)}
+    fields: dict[str, Any] = {
+        "content": mask(outcome.content),
+        "is_error": outcome.is_error,
+        "metadata": _masked(dict(outcome.metadata), mask),
+    }
     if answered.follows:
-        fields["follows"] = list(answered.follows)
+        fields["follows"] = list(map(mask, answered.follows))
     return json.dumps(fields, ensure_ascii=False)
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {name: _masked(item, mask) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(item, mask) for item in value]
+    return value
 
 
 def _through(workshop: Workshop, tool: str) -> Handler:

@@ -68,6 +68,21 @@ def test_an_error_result_is_json_as_well_and_exits_with_nought(
 
 
 @pytest.mark.bubblewrap
+def test_a_tool_s_result_shows_no_secret_of_the_environment(repo: Path) -> None:
+    """Breaks: bot/run/one_tool.py "mask(outcome.content)"."""
+    ran = cli(
+        "tool",
+        "bash",
+        '{"command": "echo Zq8vT2rWx5Ky7Lm3Nb4P"}',
+        "--root",
+        repo,
+        FORGE_TOKEN="Zq8vT2rWx5Ky7Lm3Nb4P",
+    )
+    assert "Ky7Lm3Nb4P" not in ran.said
+    assert ran.json["content"].startswith("[redacted FORGE_TOKEN]\n")
+
+
+@pytest.mark.bubblewrap
 def test_arguments_that_are_no_json_are_an_error_result(repo: Path) -> None:
     ran = cli("tool", "view", "{path:", "--root", repo)
     assert ran.code == 0

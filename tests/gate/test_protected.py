@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.gate.errors import HostileTree
+from bot.gate.rules import sensitive
 from bot.policy.decide import WriteRules
 from bot.policy.schema import DiffPolicy
 from tests.support.source_repository import Repository, git
@@ -20,7 +21,7 @@ PROTECTED = [
     ".cursorrules", ".cursor/rules/x.mdc", ".claude/settings.json", ".codex/config.toml", ".agents/skills/x/run.py",
     "skills/x/SKILL.md", ".husky/pre-commit", ".githooks/pre-push", ".pre-commit-config.yaml",
     ".devcontainer/devcontainer.json", ".vscode/tasks.json", "web/.npmrc", "pip.conf", ".gi\u200cthub/x",
-    "AGENTS.md.", "\uff0egithub/x",
+    "AGENTS.md.", "\uff0egithub/x", ".lfsconfig", "CLAUDE.local.md", "AGENTS.override.md",
 ]  # fmt: skip
 
 
@@ -204,3 +205,19 @@ def test_the_policy_file_is_protected_wherever_it_lies(desk: Bench, path: str) -
     assert [file.reason for file in desk.judge(may_write=LETS).withheld] == [
         "protected path: the policy itself"
     ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".cargo/config.toml",
+        ".mvn/extensions.xml",
+        "lefthook.yml",
+        "mise.toml",
+        ".bazelrc",
+        "conftest.py",
+        ".yarnrc.yml",
+    ],
+)
+def test_what_tools_run_unasked_is_marked(path: str) -> None:
+    assert sensitive(path) == "runs on its own"
