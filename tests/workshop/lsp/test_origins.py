@@ -48,6 +48,12 @@ def linked(context: Context) -> None:
     (context.root / "bin/a").symlink_to("../bin/b")
 
 
+def linked_to_new(context: Context) -> None:
+    (context.root / "bin/b").write_text("x")
+    (context.root / "bin/a").symlink_to("../bin/b")
+    os.utime(context.root / "bin/a", ns=(1, 1), follow_symlinks=False)
+
+
 def linked_folder(context: Context) -> None:
     old(context.root / "bin/a")
     (context.root / "bin").rename(context.root / "other")
@@ -61,6 +67,7 @@ MADE: dict[str, tuple[Callable[[Context], None], str]] = {
     "of a command": (lambda context: (context.root / "bin/a").write_text("x"), "bin/a"),
     "of a tool": (recorded, "bin/a"),
     "a link": (linked, "bin/a"),
+    "what a link leads to": (linked_to_new, "bin/b"),
     "a folder that is a link": (linked_folder, "bin"),
     "a link into itself": (lambda context: (context.root / "bin/a").symlink_to("a"), "bin/a"),
     "not there": (lambda context: None, ""),

@@ -165,6 +165,7 @@ def test_what_came_late_of_a_text_that_is_no_more_is_not_told(begin: Begin) -> N
     looked = begin(0.1, ty=pulls(CLEAN, late, CLEAN))
     looked.read("a.py", "a\n")
     assert "state unknown" in said(looked.change("a.py", "aa\n"))
+    assert eventually(lambda: looked.session._late[0][1].over)
     looked.session.settings = replace(looked.session.settings, wait=LONG)
     assert said(looked.change("a.py", "aaa\n")) == "Diagnostics: no new problems (ty)"
     assert looked.session.came_late() is None
@@ -261,6 +262,20 @@ def test_a_server_that_died_is_not_started_again_as_another_program(begin: Begin
     why = "could not be started: server.sh was changed in this run, and would be run"
     assert looked.session.uses()[0].note == why
     assert not (looked.root / "canary").exists()
+
+
+def test_a_package_that_a_file_missed_before_is_no_news_in_another(begin: Begin) -> None:
+    """With an environment to look in: breaks bot/workshop/host/lsp/installed.py "module in self._known or"."""
+    missing = item("Cannot resolve imported module `gone`", code="unresolved-import")
+    other = item("Cannot resolve imported module `typo`", code="unresolved-import")
+    looked = begin(ty=pulls([["items", [missing]]], CLEAN, [["items", [missing, other]]]))
+    (looked.root / ".venv").mkdir()
+    (looked.root / ".venv" / "pyvenv.cfg").write_text("")
+    looked.read("a.py", "import gone\n")
+    looked.read("b.py", "\n")
+    lines = said(looked.change("b.py", "import gone, typo\n")).splitlines()
+    assert lines[0].endswith("1 new, 1 import of what is not installed here not counted")
+    assert "`typo`" in lines[1]
 
 
 def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin) -> None:
