@@ -47,6 +47,11 @@ _SKIPS_CI = re.compile(
 _ENTITY = re.compile(
     r"&(?=#|(?!(?:amp|lt|gt|quot|apos|nbsp|copy|hellip|[mn]dash|times|middot|bull|[lr]arr);)[A-Za-z][A-Za-z0-9]{1,31};)"
 )
+# GitHub draws these, links and pictures of other hosts included.
+_DRAWN_WITH_LINKS = re.compile(
+    r"[`~]{3,}+[ \t]*+(?:mermaid|geojson|topojson)\b(?=.*?(?://|\\\\|\b(?:href|click|img|image)\b))",
+    re.IGNORECASE | re.DOTALL,
+)
 _WORKFLOW_COMMAND = re.compile(r"^(\s{0,20})(::|##\[)", re.MULTILINE)
 _SHOWN_ANYWAY = {"\n", "\t"}
 _EMOJI_JOINERS = {"\u200c", "\u200d", "\ufe0f"}
@@ -110,6 +115,8 @@ def _code_or_why_not(block: str) -> str:
         reason = "characters that do not show"
     elif break_commit_words(block) != block:
         reason = "words that would act in a commit message"
+    elif _DRAWN_WITH_LINKS.match(block):
+        reason = "a drawing with a link or a picture"
     else:
         return block
     return f"```text\n(a code block was held back: it holds {reason})\n```\n"

@@ -204,3 +204,25 @@ def test_a_hostile_text_costs_linear_time(text: str) -> None:
     started = time.process_time()
     markdown(text)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'click A "https://evil.example/?q=1"', 'A@{ img: "//evil.example/a.png" }', 'A["<img src=x>"]',
+        'click A href "javascript:x"',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("opening", ["```mermaid", "~~~ Mermaid", "````geojson"])
+def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str) -> None:
+    """Breaks: bot/gate/text.py "_DRAWN_WITH_LINKS.match(block)"."""
+    fence = opening.split("m")[0].split("g")[0].split(" ")[0].rstrip("M")
+    shown = clean_markdown(f"See:\n{opening}\ngraph TD\n{line}\n{fence}\nEnd.", 5000)
+    assert "(a code block was held back: it holds a drawing with a link or a picture)" in shown
+    assert "evil" not in shown
+    assert shown.endswith("End.")
+
+
+def test_a_drawing_that_leads_nowhere_and_code_with_links_stay() -> None:
+    for block in ("```mermaid\ngraph TD; A-->B\n```\n", '```html\n<img src="https://a.example/x">\n```\n'):
+        assert clean_markdown(block, 5000) == block
