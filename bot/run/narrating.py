@@ -68,6 +68,8 @@ class Narrator:
             case lines.Checked():
                 run = record.run
                 yield progress.CheckRan(record.name, record.phase, run.state.value, run.duration)
+            case lines.Compacted():
+                yield progress.Noted(_shortened(record, agent))
             case lines.Diagnosed():
                 # Recorded before the result that it belongs to, and told after it.
                 found = progress.Problems(record.turn, record.call_id, record.new_count, record.fixed)
@@ -107,6 +109,13 @@ class Narrator:
         if len(shown) > _CHARACTERS:
             return f"{shown[: _CHARACTERS - 1]}…"
         return f"{shown}\n… {more} more" if more > 0 else shown
+
+
+def _shortened(record: lines.Compacted, agent: str) -> str:
+    whose = f"{agent}'s conversation" if agent else "the conversation"
+    if record.failure:
+        return f"{whose} does not fit the model's window, and could not be summed up: {record.failure}"
+    return f"{whose} was summed up to fit the model's window: about {record.before:,} tokens are {record.after:,} now"
 
 
 def masked(told: Told, mask: Callable[[str], str]) -> Told:

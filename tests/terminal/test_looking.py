@@ -18,7 +18,7 @@ from typing import TextIO
 import pytest
 
 from bot.commands.viewing import _looking
-from bot.contracts.journal import Diagnosed, Response, Result
+from bot.contracts.journal import Compacted, Diagnosed, Response, Result
 from bot.contracts.messages import Finish, Text, Usage
 from bot.contracts.progress import (
     EVENTS,
@@ -343,3 +343,26 @@ def test_the_events_are_those_on_the_page_of_the_command_line() -> None:
     told = {name: re.findall(r"`(\w+)`", fields) for name, fields in rows}
     assert {name: list(kind._fields) for name, kind in EVENTS.items()} == told
     assert f"schema {SCHEMA}" in page
+
+
+@pytest.mark.parametrize(
+    ("agent", "failure", "said"),
+    [
+        (
+            "",
+            "",
+            "the conversation was summed up to fit the model's window: about 180,000 tokens are 12,000 now",
+        ),
+        ("explore-1", "", "explore-1's conversation was summed up to fit the model's window"),
+        (
+            "",
+            "It came back empty.",
+            "does not fit the model's window, and could not be summed up: It came back empty.",
+        ),
+    ],
+)
+def test_it_is_told_when_a_conversation_is_summed_up(agent: str, failure: str, said: str) -> None:
+    heard: list[Event] = []
+    Narrator(heard.append, str)(Compacted(31, "short", 4, 180_000, 12_000, failure=failure), agent)
+    (line,) = (line for event in heard for line in plain_lines(event))
+    assert said in line
