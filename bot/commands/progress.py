@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
-from bot.contracts.problems import Compared, Problem
+from bot.contracts.problems import Answer, Compared, Problem
 from bot.contracts.wording import count_of
 
 Say = Callable[[str], None]
@@ -74,8 +74,11 @@ def _say_problems(outcome: Outcome, say: Say) -> None:
 def _compared(one: Compared) -> str:
     if one.complete:
         return f"{max(one.new_count, len(one.new)):,} new, {max(one.fixed_count, len(one.fixed)):,} fixed"
-    why = next((run.note for run in (one.after, one.before) if run.note), "")
-    return f"not compared: {why}" if why else "not compared"
+    failed = [run for run in (one.before, one.after) if run.answer is not Answer.COMPLETE]
+    why = next((run.note for run in failed if run.note), "")
+    late = Answer.TIMED_OUT in (one.before.answer, one.after.answer)
+    words = "not known" if late else "not compared"
+    return f"{words}: {why}" if why else words
 
 
 def _problem(problem: Problem) -> str:

@@ -39,7 +39,7 @@ def test_of_many_problems_three_are_told_and_a_checker_without_an_answer_counts_
     late = replace(many, tool="ty", version="", after=ToolRun(Answer.TIMED_OUT, note="stopped after 120 s"))
     lines = _lines(make_outcome(checks=(), diagnostics=(many, late)))
     at = lines.index("problems ruff 1.0: 20 new, 0 fixed")
-    assert lines[at + 1] == "problems ty: not compared: stopped after 120 s"
+    assert lines[at + 1] == "problems ty: not known: stopped after 120 s"
     assert lines[at + 2].startswith("         invoice.py:1 ruff F401: ")
     assert lines[at + 5] == "         and 17 more new problems"
 
