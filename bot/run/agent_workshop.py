@@ -13,9 +13,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import ToolOutcome
 from bot.run.profiles import SHELL_TOOLS, WRITING
 from bot.workshop.client.workshop import ScanResult, Workshop, WorkshopError
+
+_MOST_FAILED_STARTS = 3
+"""In a row. Nothing is ever run without the sandbox in its place."""
+
+_NOT_STARTED = (
+    "Nothing was run: the sandbox did not start. {} Send the call again; where it fails again, end."
+)
 
 Start = Callable[[int], Workshop]
 """`start(n)`: the n-th workshop of this run over the agent's tree, counted from 0."""
@@ -66,6 +74,7 @@ class AgentWorkshop:
         self._unscanned: CallPlace | None = None
         self._last: CallPlace | None = None
         self._in_background = False
+        self._failed_starts = 0
         self._turn = threading.RLock()
         self.starts = 0
 
@@ -92,7 +101,14 @@ class AgentWorkshop:
     ) -> ToolOutcome:
         self.scan_meanwhile()
         self._settle()
-        live = self.open()
+        try:
+            live = self.open()
+        except (WorkshopError, NoSandboxError) as error:
+            self._failed_starts += 1
+            if self._failed_starts >= _MOST_FAILED_STARTS:
+                raise
+            return ToolOutcome(_NOT_STARTED.format(self._mask(str(error))), is_error=True)
+        self._failed_starts = 0
         if self._in_background and tool in WRITING and self._last is not None:
             self._changed(self._last, live.scan())
         if place is not None:

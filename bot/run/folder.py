@@ -54,9 +54,9 @@ class RunFolder:
         return folder
 
     def workshop(self, name: str) -> Path:
-        """A new folder for one workshop's `tmp` and `spill`."""
+        """The folder for one workshop's `tmp` and `spill`; there already where that one did not start."""
         folder = self.root / f"workshop-{name}"
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
     @property
