@@ -120,7 +120,8 @@ class Rounds:
     def _with_change(self, tree_sha: str, before: Sequence[Ran]) -> tuple[CheckResult, ...]:
         if self.checks:
             self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
-        if self._inspection and self._inspection.late and time.monotonic() < self._until:
+        in_time = time.monotonic() < self._until and not self._cancel.fired
+        if in_time and self._inspection and self._inspection.late:
             checkers_in_peace(self._inspection, self._trees, self._cancel, self._say)
         before = [self._in_peace.get(number, ran) for number, ran in enumerate(before)]
         covered = self._covered
