@@ -125,7 +125,6 @@ def test_a_server_over_its_memory_is_ended_and_that_is_said_once(
 
 def test_no_more_than_six_servers_are_started_in_many_projects(begin: Begin) -> None:
     looked = begin(ty=pulls(CLEAN))
-    looked.session.context.programs = {"ty": "/no/ty"}
     for number in range(7):
         (looked.root / str(number)).mkdir()
         (looked.root / str(number) / "pyproject.toml").write_text("")
@@ -178,7 +177,6 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
             CLEAN, CLEAN, [["items", [item("new")]]], lives={"1": pulls(CLEAN, [["items", [item("b")]]])}
         )
     )
-    looked.session.context.programs = {"ty": "/no/ty"}
     for folder in ("a/src", "b"):
         (looked.root / folder).mkdir(parents=True)
         (looked.root / folder / "pyproject.toml").write_text("")

@@ -94,8 +94,9 @@ class Lanes:
         asked = self.settings.servers.get(known.name, {})
         if asked.get("off"):
             return ""
-        found = known.find(self.place(name))
-        if command := str(asked.get("command", "")):
+        command = str(asked.get("command", ""))
+        found = known.find(replace(self.place(name), chosen=command))
+        if command:
             found = commanded(command, found)
         if isinstance(found, Start):
             found = self.origins.why_not(known.name, found.argv, found.runs) or found

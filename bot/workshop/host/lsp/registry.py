@@ -34,18 +34,22 @@ _SMALL_FILE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server is looked for. `programs` are those of ours, by name; `folder` is that of the file in question."""
+    """Where a server is looked for. `programs` are those of ours, by name; `folder` is that of the file in question.
+    `chosen` is there in the place of every program, where policy names one."""
 
     root: Path
     folder: Path
     environment: Mapping[str, str]
     programs: Mapping[str, str]
+    chosen: str = ""
 
     def ours(self, name: str) -> str:
-        return self.programs.get(name, "")
+        return self.chosen or self.programs.get(name, "")
 
     def of_project(self, name: str) -> str:
         """In `node_modules/.bin` next to the file or above it, or in the project's virtual environment."""
+        if self.chosen:
+            return self.chosen
         for folder in self.folders():
             if _runs(path := folder / "node_modules" / ".bin" / name):
                 return str(path)
@@ -71,6 +75,8 @@ class Place:
             yield folder
 
     def on_path(self, name: str) -> str:
+        if self.chosen:
+            return self.chosen
         places = (Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder)
         return next((str(path) for path in places if _runs(path)), "")
 
