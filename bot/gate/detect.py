@@ -47,14 +47,23 @@ class Detector:
 
     def kept(self, text: str) -> str:
         """`text` as it may be kept and shown: known secrets and what looks like a credential masked, and nothing of it
-        where one is hidden in it."""
-        shown = self._finder.masked(self.redactor.text(text))
-        what = self.hidden(shown)
+        where one is hidden in it, or where that could not be found out."""
+        try:
+            shown = self._finder.masked(self.redactor.text(text))
+            what = self.hidden(shown)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody has looked at the text
+            return f"({_unread(error)})"
         return shown if what is None else f"(withheld: it holds {what} in a disguise)"
 
     def withhold(self, text: str) -> str | None:
         """Why `text` must not leave, as one sentence, or `None`: it holds, openly or not, a known secret or what looks
-        like a credential."""
+        like a credential, or nobody can say."""
+        try:
+            return self._found(text)
+        except Exception as error:  # noqa: BLE001 - as above
+            return _unread(error)
+
+    def _found(self, text: str) -> str | None:
         data = text.encode("utf-8", "surrogatepass")
         if name := self.redactor.holds_secret(data):
             self.redactor.met(name)
@@ -76,3 +85,7 @@ class Detector:
                 for name, value in self.redactor.secrets.items()
             }
         )
+
+
+def _unread(error: Exception) -> str:
+    return f"withheld: it could not be looked through for secrets ({type(error).__name__})"

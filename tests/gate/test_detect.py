@@ -11,13 +11,14 @@ import string
 import textwrap
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
 
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
+from bot.gate.secrets import Finder, Span
 from tests.gate.test_patterns import filled
 
 _DRAW = random.Random(7)
@@ -186,3 +187,15 @@ def _seconds(detector: Detector, text: str) -> float:
     began = time.thread_time()
     detector.withhold(text)
     return time.thread_time() - began
+
+
+def test_a_text_that_cannot_be_looked_through_is_withheld() -> None:
+    """Breaks: bot/gate/detect.py "return _unread(error)"."""
+
+    def broken(data: bytes) -> Iterator[Span]:
+        raise RuntimeError("out of memory for this expression")
+
+    detector = Detector(Redactor({}), Finder([broken]))
+    why = "withheld: it could not be looked through for secrets (RuntimeError)"
+    assert detector.withhold("words") == why
+    assert detector.kept("words") == f"({why})"
