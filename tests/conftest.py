@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from bot.workshop.client import own_programs
 from tests.support.act import ACT
 
 # How long an example takes, and how long it takes to think of one, is the machine's affair. The examples are the same
@@ -74,6 +76,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, reason in missing.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+# Runs of the program in these rooms have no ruff and ty of ours, so that none waits for language servers and checkers
+# that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`.
+_WHOLE_RUNS = {"action", "attacks", "commands", "doctor", "publish", "report", "run", "terminal"}
+_CHECKERS = own_programs.CHECKERS
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    without = room in _WHOLE_RUNS and item.get_closest_marker("checkers") is None
+    own_programs.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
 
 
 _TAIL = 20_000

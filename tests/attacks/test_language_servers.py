@@ -15,6 +15,8 @@ from tests.support.model_script import Call
 from tests.support.repositories import commit_all, make_repository
 from tests.support.workshops import Bench, bash, eventually, make_tree
 
+pytestmark = pytest.mark.checkers
+
 BIN = "node_modules/.bin"
 EDIT = {"path": "a.js", "old": "1", "new": "2"}
 FILES = {"a.js": "let a = 1\n", "biome.json": "{}\n", ".oxlintrc.json": "{}\n"}

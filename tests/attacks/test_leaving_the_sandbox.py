@@ -33,6 +33,8 @@ from tests.support.repositories import make_repository
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull, request_on
 
+pytestmark = pytest.mark.checkers
+
 # -- text that takes a matcher long
 
 KILLERS = [

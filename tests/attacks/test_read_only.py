@@ -22,7 +22,7 @@ from tests.support.outcomes import make_request
 from tests.support.stage import Stage
 from tests.support.verb_runs import carry_out, fork_pull, request_in, request_on
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.checkers]
 
 PLAN = Call("submit_plan", {"title": "Harmless", "steps": [{"text": "Nothing."}]})
 WRITE = Call("write", {"path": "owned.txt", "content": "x\n"})

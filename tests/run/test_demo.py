@@ -20,7 +20,7 @@ from tests.run.conftest import Cli, command
 from tests.support.machines import without_sandbox
 from tests.support.stage import Ran, processes_naming
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.checkers]
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 20

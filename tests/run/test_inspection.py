@@ -25,6 +25,8 @@ from bot.workshop.client.workshop import Workshop
 from tests.support.repositories import make_repository
 from tests.support.trees import Bench as Judged
 
+pytestmark = pytest.mark.checkers
+
 BASE = {
     "a.py": "import json\n\n\ndef f(x: int) -> int:\n    return x + gone\n",
     "b.py": 'from a import f\n\nf("one")\n',

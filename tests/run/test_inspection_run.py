@@ -23,6 +23,8 @@ from tests.support.model_server import ModelServer
 from tests.support.outcomes import REQUEST
 from tests.support.repositories import make_repository
 
+pytestmark = pytest.mark.checkers
+
 WRONG = "\n\ndef late(minutes: int) -> str:\n    return minutes + gone\n"
 BASE = "def early(minutes: int) -> str:\n    return minutes\n"
 # What a language server told the model of already is not told again.

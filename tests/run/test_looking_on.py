@@ -32,6 +32,8 @@ from tests.support.repositories import make_repository
 from tests.support.sessions import header
 from tests.support.trees import Bench
 
+pytestmark = pytest.mark.checkers
+
 POLICY = "version: 1\ndiagnostics: {wait: 30s, checkers: none}\n"
 BASE = "def early(minutes: int) -> str:\n    return minutes\n"
 

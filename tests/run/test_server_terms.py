@@ -11,6 +11,8 @@ from bot.policy.load import load_policy
 from bot.run.profiles import profile_of_verb, without_running
 from bot.run.server_terms import ServerTerms, server_terms
 
+pytestmark = pytest.mark.checkers
+
 FIX = profile_of_verb(Verb.FIX)
 
 

@@ -26,6 +26,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bot.workshop.client import own_programs
 from tests.support.warm_server import LARGEST
 
 # Seconds that a whole run may take on a machine that does ten other things.
@@ -51,7 +52,9 @@ def run(
     """
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
-    asked = json.dumps({"argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd())}).encode()
+    asked = json.dumps({
+        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": own_programs.CHECKERS,
+    }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]
         or len(asked) > LARGEST

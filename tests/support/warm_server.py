@@ -25,6 +25,7 @@ from typing import Any
 
 import bot
 from bot.commands.clean_start import handed_on
+from bot.workshop.client import own_programs
 
 LARGEST = 1 << 17
 
@@ -85,6 +86,7 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
     time.tzset()
     tempfile.tempdir = None
+    own_programs.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
     sys.argv[1:] = asked["argv"]
 
 
