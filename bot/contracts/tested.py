@@ -23,7 +23,8 @@ class TestChanges:
 
     `broken` passed before and fail now, `mended` failed before and pass now; `appeared` and `vanished` were run on one
     side only, the latter "did not run", never "fixed". `flaky` both failed and passed on the same code; of them
-    `newly_flaky` passed before the change. `note` says what makes the comparison doubtful.
+    `newly_flaky` passed before the change. Of those that `appeared`, `new_failing` fail. `note` says what makes the
+    comparison doubtful.
     """
 
     __test__ = False
@@ -39,6 +40,7 @@ class TestChanges:
     source: str = ""
     note: str = ""
     newly_flaky: tuple[str, ...] = ()
+    new_failing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

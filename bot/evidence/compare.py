@@ -14,8 +14,8 @@ _NAME_FOR_MODEL = 160
 
 
 def is_failing(result: CheckResult, instruction: str) -> bool:
-    """True for a check that passed before and does not now, that has a test of which this is so, or that the request
-    names and that still fails.
+    """True for a check that passed before and does not now, that has a test of which this is so, that fails with new
+    tests in the place of some that passed, or that the request names and that still fails.
 
     One that ran before and cannot run now was broken by the change: nothing else differs between the two. One
     that never could run, or was not run again, is evidence of nothing. A flaky one passed with the change, too.
@@ -23,13 +23,22 @@ def is_failing(result: CheckResult, instruction: str) -> bool:
     before, after = result.before.state, result.after.state
     if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
         return False
-    if before is CheckState.PASSED or _broken(result):
+    if before is CheckState.PASSED or _broken(result) or _displaced(result):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
 
 
 def _broken(result: CheckResult) -> tuple[str, ...]:
     return result.tests.broken if result.tests else ()
+
+
+def _displaced(result: CheckResult) -> bool:
+    """Whether tests that passed do not run any more while new ones fail: a module that cannot be imported is one test
+    to most runners, of another name."""
+    tests = result.tests
+    if tests is None or tests.before is None or tests.after is None:
+        return False
+    return bool(tests.new_failing and tests.vanished) and tests.after.passed < tests.before.passed
 
 
 def is_named(result: CheckResult, instruction: str) -> bool:
@@ -67,18 +76,28 @@ def _quoted(output: str) -> str:
 def _was(result: CheckResult) -> str:
     if result.before.state is CheckState.PASSED:
         return "passed before your change"
-    return "failed before your change with other tests" if _broken(result) else "was asked for"
+    return (
+        "failed before your change with other tests"
+        if _broken(result) or _displaced(result)
+        else "was asked for"
+    )
 
 
 def _names(result: CheckResult) -> str:
-    """Those that the change broke, since the output's end need not show them."""
-    broken = _broken(result)
-    if not broken:
-        return ""
-    more = f" and {len(broken) - _NAMES_FOR_MODEL} more" if len(broken) > _NAMES_FOR_MODEL else ""
-    shown = [name[:_NAME_FOR_MODEL].replace("`", "'") for name in broken[:_NAMES_FOR_MODEL]]
-    named = ", ".join(f"`{name}`" for name in shown)
-    return f" These passed before: {named}{more}."
+    """Those that the change broke or kept from running, since the output's end need not show them."""
+    told = ""
+    if broken := _broken(result):
+        told += f" These passed before: {_listed(broken)}."
+    if result.tests and _displaced(result):
+        told += f" These did not run before and fail: {_listed(result.tests.new_failing)}."
+        told += f" These ran before and do not run any more: {_listed(result.tests.vanished)}."
+    return told
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES_FOR_MODEL} more" if len(names) > _NAMES_FOR_MODEL else ""
+    shown = [name[:_NAME_FOR_MODEL].replace("`", "'") for name in names[:_NAMES_FOR_MODEL]]
+    return ", ".join(f"`{name}`" for name in shown) + more
 
 
 def _ends(run: CheckRun) -> str:

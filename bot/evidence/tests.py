@@ -54,7 +54,7 @@ class _Moves:
     vanished: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     newly_flaky: list[str] = field(default_factory=list)
-    new_failing: int = 0
+    new_failing: list[str] = field(default_factory=list)
 
 
 def compared(
@@ -74,7 +74,8 @@ def compared(
         else:
             doubts.append(_sort_failing(before, after, frozenset(flaky), moves))
         if moves.new_failing:
-            doubts.append(f"{_tests(moves.new_failing)} that did not run before {_verb(moves.new_failing)}")
+            number = len(moves.new_failing)
+            doubts.append(f"{_tests(number)} that did not run before {_verb(number)}")
         if moves.vanished:
             doubts.append(f"{_tests(len(moves.vanished))} did not run with the change")
     for when, reading in (("before", before), ("after", after)):
@@ -140,7 +141,7 @@ def _sort_all(
         moves.broken += [name] * worse
         moves.mended += [name] * better
         came, went = now_good - better + now_bad - worse, was_good - worse + was_bad - better
-        moves.new_failing += now_bad - worse
+        moves.new_failing += [name] * (now_bad - worse)
         moves.appeared += [name] * came
         moves.vanished += [name] * went
 
@@ -152,7 +153,7 @@ def _sort_failing(before: Reading, after: Reading, flaky: Collection[str], moves
     moves.broken = sorted(name for name in new if name in known)
     if before.whole:
         moves.appeared = sorted(new - before.tests.keys())
-        moves.new_failing = len(moves.appeared)
+        moves.new_failing = moves.appeared
     gone = sorted(before.failed - after.failed - frozenset(flaky))
     said = f"{after.source if not after.whole else before.source} names only tests that fail"
     if gone:
@@ -168,7 +169,7 @@ def _sort_failing(before: Reading, after: Reading, flaky: Collection[str], moves
 def _changes(
     before: Reading | None, after: Reading | None, moves: _Moves, doubts: Sequence[str]
 ) -> TestChanges:
-    names = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky")
+    names = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
     all_of_them: dict[str, list[str]] = {name: getattr(moves, name) for name in names}
     shown = {name: tuple(dict.fromkeys(found))[:MOST_SHOWN] for name, found in all_of_them.items()}
     source = next((one.source for one in (after, before) if one is not None and one.source), "")

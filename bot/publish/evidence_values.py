@@ -37,7 +37,8 @@ def _check(check: CheckResult) -> str:
     if tests is None:
         return ""
     listed = (
-        tests.broken, tests.mended, tests.appeared, tests.vanished, tests.flaky, tests.newly_flaky, tests.counts,
+        tests.broken, tests.mended, tests.appeared, tests.vanished, tests.flaky, tests.newly_flaky,
+        tests.new_failing, tests.counts,
     )  # fmt: skip
     sides = [side for side in (tests.before, tests.after) if side]
     counts = (

@@ -17,7 +17,7 @@ MOST_SHOWN = 200
 """Of a list of problems or tests."""
 
 _GOOD = {CheckState.PASSED: "good", CheckState.FAILED: "bad", CheckState.TIMED_OUT: "bad"}
-_LISTS = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky")
+_LISTS = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
 _SAID = {
     "broken": "Passed before and fail now",
     "mended": "Failed before and pass now",
@@ -25,6 +25,7 @@ _SAID = {
     "vanished": "Did not run any more",
     "flaky": "Flaky: failed and passed on the same code",
     "newly_flaky": "Of these, passed before the change",
+    "new_failing": "Did not run before, and fails",
 }
 
 

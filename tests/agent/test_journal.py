@@ -61,7 +61,7 @@ compared = st.builds(
 names = st.lists(texts, max_size=2).map(tuple)
 counts = st.none() | st.builds(TestCounts, numbers, numbers, numbers)
 counted = st.lists(st.tuples(texts, numbers), max_size=2).map(tuple)
-changes = st.builds(TestChanges, counts, counts, *[names] * 5, counted, texts, texts, names)
+changes = st.builds(TestChanges, counts, counts, *[names] * 5, counted, texts, texts, names, names)
 results = st.builds(
     CheckResult, texts, texts, check_runs, check_runs, st.booleans(), st.booleans(), st.none() | changes
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.tested import TestChanges
+from bot.contracts.tested import TestChanges, TestCounts
 from bot.evidence.compare import failing, is_failing, is_named, tell_model
 
 S = CheckState
@@ -74,6 +77,38 @@ def test_a_check_is_named_by_whole_words(instruction: str, named: bool) -> None:
 def test_a_name_that_is_a_pattern_is_taken_as_it_is() -> None:
     assert not is_named(result(S.FAILED, S.FAILED, name=".*", command="a+b"), "aab")
     assert is_named(result(S.FAILED, S.FAILED, name="x", command="a+b"), "run a+b again")
+
+
+def displaced(passed: int = 0, **more: Any) -> CheckResult:
+    """Two tests failed and two passed; now their module cannot be imported, which is one test by another name."""
+    tests = TestChanges(TestCounts(2, 2), TestCounts(passed, 1), **more)
+    return replace(result(S.FAILED, S.FAILED), tests=tests)
+
+
+GONE, NEW = ("a", "b", "c", "d"), ("loader._FailedTest",)
+
+
+def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_worse() -> None:
+    """Breaks: bot/evidence/compare.py "or _displaced(result):"."""
+    worse = displaced(vanished=GONE, appeared=NEW, new_failing=NEW)
+    assert is_failing(worse, "")
+    said = tell_model([worse])
+    assert "failed before your change with other tests and now ends" in said
+    assert "These did not run before and fail: `loader._FailedTest`." in said
+    assert "These ran before and do not run any more: `a`, `b`, `c`, `d`." in said
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        displaced(vanished=GONE),
+        displaced(appeared=NEW, new_failing=NEW),
+        displaced(2, vanished=GONE, appeared=NEW, new_failing=NEW),
+    ],
+    ids=["only taken away", "only new", "as many pass as before"],
+)
+def test_a_red_check_with_other_tests_is_not_worse_for_that(same: CheckResult) -> None:
+    assert not is_failing(same, "")
 
 
 def test_the_failing_ones_keep_their_order() -> None:

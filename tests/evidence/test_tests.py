@@ -70,7 +70,8 @@ def moved(found: TestChanges) -> dict[str, tuple[str, ...]]:
 def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
     found = changes({"a": before} if before else {}, {"a": after} if after else {})
     assert moved(found) == ({became: ("a",)} if became else {})
-    assert dict(found.counts) == ({became: 1} if became else {})
+    failing = {"new_failing": 1} if (became, after) == ("appeared", "f") else {}
+    assert dict(found.counts) == ({became: 1, **failing} if became else {})
 
 
 @pytest.mark.parametrize(
@@ -143,6 +144,7 @@ def test_of_names_before_and_failures_after_a_new_one_is_told_from_a_broken_one(
     found = compared(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
     assert found is not None
     assert moved(found) == {"broken": ("a",), "appeared": ("c",)}
+    assert found.new_failing == ("c",)
 
 
 def test_a_flaky_test_is_neither_broken_nor_mended() -> None:

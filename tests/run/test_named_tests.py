@@ -138,7 +138,7 @@ def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult
         ("test_a::test_new", "test_b"),
         ("test_a::test_gone", "test_b::test_b"),
     )
-    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 2, "vanished": 2}
+    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 2, "vanished": 2, "new_failing": 1}
     assert (tests.before, tests.after) == (TestCounts(3, 3, 0), TestCounts(3, 3, 0))
     assert tests.source == "pytest's report"
     assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
@@ -158,7 +158,7 @@ def test_one_file_that_cannot_be_imported_mends_nothing(
     assert (tests.mended, tests.broken, tests.appeared) == ((), (), ("test_b",))
     assert dict(tests.counts)["vanished"] == 6, "pytest ran nothing else"
     assert "6 tests did not run with the change" in tests.note
-    assert failing([pytests[2]], "") == ()
+    assert failing([pytests[2]], "") == (pytests[2],), "it failed before, and yet three tests passed then"
 
 
 NO_REPORTS = """#!/bin/sh
