@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.workshop.host import descendants, usage
 from bot.workshop.host import limits as limits_module
-from bot.workshop.host import usage
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.keepers import Keepers
@@ -203,14 +203,26 @@ time.sleep(60)
 
 @pytest.fixture
 def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A keeper is a fork of the tests here, whose own data is more than a low limit allows to begin with."""
+    """A keeper is a fork of the tests here, whose own data is more than a low limit allows to begin with: so is a command's
+    that the kernel has not loaded yet."""
     own = int(re.findall(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024
 
     def apply(chosen: Limits) -> None:
         kept(replace(chosen, memory=chosen.memory + own))
 
-    kept = limits_module.apply
+    def below(pid: int) -> Iterator[int]:
+        return (each for each in all_below(pid) if command_of(each) != ours)
+
+    def command_of(pid: int) -> bytes:
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return b""
+
+    ours = command_of(os.getpid())
+    kept, all_below = limits_module.apply, descendants.below
     monkeypatch.setattr(limits_module, "apply", apply)
+    monkeypatch.setattr(descendants, "below", below)
 
 
 @pytest.mark.usefixtures("as_in_a_small_host")
