@@ -203,8 +203,8 @@ time.sleep(60)
 
 @pytest.fixture
 def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A keeper is a fork of the tests here, whose own data is more than a low limit allows to begin with. A command that
-    the kernel has not loaded yet is one, too."""
+    """A keeper is a fork of the tests here, whose own data is more than a low limit allows to begin with. A command
+    that the kernel has not loaded yet is one, too."""
     own = int(re.findall(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024
 
     def apply(chosen: Limits) -> None:
