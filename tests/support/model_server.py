@@ -51,7 +51,8 @@ _SHELLS = ("bash", "shell", "exec_command", "run_shell_command", "execute_comman
 
 @dataclass
 class Received:
-    """One request. Times are `time.monotonic_ns`; `answered_ns` is 0 until the answer's last byte is sent."""
+    """One request. Times are `time.monotonic_ns`; `answered_ns` is from just before the answer's last bytes
+    were sent, so that whoever has them asks again later; 0 before."""
 
     path: str
     headers: dict[str, str]
@@ -158,25 +159,27 @@ class ModelServer:
                 answer = as_answer(self._script(Asked(number, received.path, received.json or {})))
             except Exception as error:
                 answer = Status(400, f"the script failed: {type(error).__name__}: {error}")
-        keep = self._send(connection, received, answer, number)
-        received.answered_ns = time.monotonic_ns()
-        return keep
+        return self._send(connection, received, answer, number)
 
     def _send(self, connection: socket.socket, received: Received, answer: Answer, number: int) -> bool:
         if isinstance(answer, Hangup):
             return False
         if isinstance(answer, Status):
-            connection.sendall(_plain(answer.code, _error_body(answer), "application/json", answer.headers))
+            _end(
+                connection,
+                received,
+                _plain(answer.code, _error_body(answer), "application/json", answer.headers),
+            )
             return True
         if isinstance(answer, Raw):
-            connection.sendall(_plain(200, answer.body, answer.content_type, {}))
+            _end(connection, received, _plain(200, answer.body, answer.content_type, {}))
             return True
         if answer.delay:
             self._closing.wait(answer.delay)
         body = _frames(received, answer, number)
-        return self._stream(connection, body, answer)
+        return self._stream(connection, received, body, answer)
 
-    def _stream(self, connection: socket.socket, body: bytes, turn: Turn) -> bool:
+    def _stream(self, connection: socket.socket, received: Received, body: bytes, turn: Turn) -> bool:
         """The body as one chunked response; cut or stalled where the turn says so."""
         head = (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -190,10 +193,11 @@ class ModelServer:
             chunks.append(b"0\r\n\r\n")
         if turn.cuts:
             connection.sendall(head)
-            for chunk in chunks:
+            for chunk in chunks[:-1]:
                 connection.sendall(chunk)
+            _end(connection, received, b"".join(chunks[-1:]))
         else:
-            connection.sendall(head + b"".join(chunks))
+            _end(connection, received, head + b"".join(chunks))
         if turn.stall is not None:
             self._closing.wait()
         return turn.drop is None and turn.stall is None
@@ -230,6 +234,11 @@ def _plain(code: int, body: bytes, content_type: str, headers: Any) -> bytes:
     lines = [f"HTTP/1.1 {code} Scripted", f"Content-Type: {content_type}", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def _end(connection: socket.socket, received: Received, last: bytes) -> None:
+    received.answered_ns = time.monotonic_ns()
+    connection.sendall(last)
 
 
 def _read_request(connection: socket.socket, buffer: bytes, number: int) -> tuple[Received | None, bytes]:
