@@ -108,6 +108,21 @@ def test_where_a_note_of_the_folder_cannot_be_kept_commands_run_all_the_same(wor
     )
 
 
+def test_nothing_is_written_or_read_through_what_a_command_left_in_place_of_the_note(
+    workshop: Workshop, bench: Bench
+) -> None:
+    """Breaks: bot/workshop/host/tools/bash.py "path.unlink(missing_ok=True)", "os.O_NONBLOCK | os.O_NOFOLLOW"."""
+    (bench.tree / "kept").write_text("kept")
+    bash(workshop, 'mkfifo "$TMPDIR"/.cwd-{2..3}; for n in 4 5; do ln -s "$PWD/kept" "$TMPDIR/.cwd-$n"; done')
+    for _ in range(4):
+        assert bash(workshop, "echo ran", timeout=20).content == "ran\n[exit code 0]"
+    assert (bench.tree / "kept").read_text() == "kept"
+    for left in ('mkfifo "$n"', 'ln -s /dev/zero "$n"'):
+        end = f'trap - EXIT; for n in "$TMPDIR"/.cwd-*; do rm "$n"; {left}; done'
+        assert "the working folder could not be carried over" in bash(workshop, end, timeout=20).content
+        assert bash(workshop, "echo ran", timeout=20).content == "ran\n[exit code 0]"
+
+
 def test_the_working_folder_may_have_any_name(workshop: Workshop, bench: Bench) -> None:
     name = 'it\'s a "folder" $(with) ünusual\nname'
     (bench.tree / name).mkdir()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -26,6 +28,9 @@ _LONGEST = 6 * 3600
 
 _SCRIPT_FROM = 100_000
 """A longer command goes into a file: one argument may hold 128 KiB, all of them 2 MiB."""
+
+_LONGEST_FOLDER = 16 * 1024
+"""Bytes, four times what the kernel takes for a path."""
 
 _FIRST_LOOK = 0.25
 """Seconds in which a background command that cannot run has failed already."""
@@ -120,12 +125,31 @@ def _leaving_word(carried: Path) -> dict[str, str]:
     That file is `carried` itself. Nothing where it cannot be written: on a full disk commands must run all the same.
     """
     try:
-        carried.write_text(_trap(carried), encoding="utf-8", errors="surrogateescape")
+        _written_anew(carried, os.fsencode(_trap(carried)))
     except OSError:
         with suppress(OSError):
             carried.unlink()
         return {}
     return {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", str(carried))}  # bash expands the value
+
+
+def _written_anew(path: Path, data: bytes) -> None:
+    """Whatever a command before left under this name, a pipe or a link: it goes, and nothing is written through it."""
+    path.unlink(missing_ok=True)
+    with open(path, "xb") as file:
+        file.write(data)
+
+
+def _read_plain(path: Path) -> bytes:
+    """The beginning of a file that commands could put something else in the place of."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder the kernel says so itself
+            raise OSError(errno.EINVAL, "something else stands in the place of its note")
+        return os.read(fd, _LONGEST_FOLDER)
+    finally:
+        os.close(fd)
 
 
 def _trap(carried: Path) -> str:
@@ -164,7 +188,7 @@ def _working_folder(context: Context) -> Path:
 def _carry_over(carried: Path, before: Path, context: Context) -> list[str]:
     """Remember the folder in which the shell ended, and say so when it is another one than before."""
     try:
-        left = carried.read_bytes()
+        left = _read_plain(carried)
         carried.unlink()
     except FileNotFoundError:
         left = os.fsencode(_trap(carried))  # the command cleared the temporary folder
