@@ -34,7 +34,7 @@ from bot.contracts.problems import Answer, Problem
 from bot.evidence.checkers import Checker, choose
 from bot.evidence.problems import Delta, compare, normalised
 from bot.run.inspected import inspected
-from bot.run.inspection import SENT
+from bot.run.looks import SENT
 from bot.workshop.client.wall import choose as choose_wall
 from bot.workshop.client.workshop import Answer as Said
 from bot.workshop.client.workshop import Workshop

@@ -6,20 +6,21 @@ with nothing of the checks'. `bot/run/rounds.py` says when.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict
+from types import MappingProxyType
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.plain_text import named
-from bot.contracts.problems import Answer, Compared, ToolRun
+from bot.contracts.problems import Answer, Compared
 from bot.contracts.wording import count_of
 from bot.evidence.checkers import Checker, choose, sets_up
 from bot.evidence.problems import compared, missing_modules
-from bot.run.inspected import Inspected, failed, inspected
-from bot.workshop.client.workshop import Workshop, WorkshopError
+from bot.run.history import History
+from bot.run.inspected import Inspected, failed
+from bot.run.looks import Look
+from bot.workshop.client.workshop import Workshop
 
 LIMIT = 120
 """Seconds for one checker, its start included."""
@@ -27,10 +28,7 @@ LIMIT = 120
 TOGETHER = 240
 """Seconds for all checkers of one round."""
 
-_OVER = "the run was over before it"
-_NO_TIME = "the checkers before it took all the time that there is for them"
 _PLACES = (".venv/", "venv/", "node_modules/")
-SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
 
 _Looks = dict[str, Inspected]
 
@@ -46,7 +44,7 @@ class Inspection:
         limit: float = LIMIT,
         together: float = TOGETHER,
     ) -> None:
-        self._checkout = checkout
+        self._history = History(checkout)
         self._named = named
         self._limit = limit
         self._together = together
@@ -71,12 +69,12 @@ class Inspection:
         """Run them over the tree of `workshop`: the base, or `tree_sha`. False where one of them brought it down."""
         self._down = ""
         if tree_sha is None:
-            self._before = self._looks(workshop, self._paths(self._checkout.base_sha), self._checkers(), {})
+            self._before = self._looks(workshop, self._history.paths(), self._checkers())
             return not self._down
-        changed, renamed = self._changes(tree_sha)
+        changed, renamed = self._history.changes(tree_sha)
         spoilt = {checker.name: _spoilt(checker, changed) for checker in self._checkers()}
         usable = [checker for checker in self._checkers() if self._worked_before(checker)]
-        looks = self._looks(workshop, self._paths(tree_sha), usable, spoilt)
+        looks = self._looks(workshop, self._history.paths(tree_sha), usable, spoilt)
         for checker in usable:
             if settings := self._reconfigured(checker, changed, tree_sha):
                 looks[checker.name] = looks[checker.name].because(
@@ -94,7 +92,7 @@ class Inspection:
         """Run those once more over the base, for no longer together than one may take."""
         late, self._tried_again, self._down = self._timed_out(), True, ""
         checkers = [checker for checker in self._checkers() if checker.name in late]
-        self._before |= self._looks(workshop, self._paths(self._checkout.base_sha), checkers, {}, self._limit)
+        self._before |= self._looks(workshop, self._history.paths(), checkers, together=self._limit)
         for name in self._timed_out():
             self._before[name] = self._before[name].because("nothing else of the run was running then")
         for checker in self._checkers():
@@ -133,93 +131,35 @@ class Inspection:
     def _checkers(self) -> tuple[Checker, ...]:
         if self._chosen is None:
             try:
-                self._chosen = choose(self._paths(self._checkout.base_sha), self._read, self._named)
+                self._chosen = choose(self._history.paths(), self._history.read, self._named)
             except GitError:
                 self._chosen = ()
         return self._chosen
-
-    def _worked_before(self, checker: Checker) -> bool:
-        return self._is_complete(checker.name)
 
     def _looks(
         self,
         workshop: Workshop,
         paths: Collection[str],
         checkers: Collection[Checker],
-        spoilt: Mapping[str, str],
+        spoilt: Mapping[str, str] = MappingProxyType({}),
         together: float | None = None,
     ) -> _Looks:
-        looks: dict[str, Inspected] = {}
-        until = time.monotonic() + (self._together if together is None else together)
-        for checker in checkers:
-            if any(looks[name].run.answer is Answer.COMPLETE for name in checker.instead_of if name in looks):
-                continue
-            if spoilt.get(checker.name):
-                looks[checker.name] = failed(spoilt[checker.name])
-                continue
-            limit = min(self._limit, until - time.monotonic())
-            looks[checker.name] = self._look(workshop, checker, paths, limit) if limit > 0 else _no_time()
+        look = Look(workshop, self._cancel, self._limit)
+        looks = look.all(checkers, paths, self._together if together is None else together, spoilt)
+        self._down = look.down
         return looks
 
-    def _look(self, workshop: Workshop, checker: Checker, paths: Collection[str], limit: float) -> Inspected:
-        if self._cancel.fired or self._down:
-            return failed(self._down or _OVER)
-        files, all_of_them = checker.files_of(paths)
-        call = {name: value for name, value in asdict(checker).items() if name in SENT}
-        began = time.monotonic()
-        question = {"checker": call, "files": list(files), "timeout": limit}
-        try:
-            outcome = workshop.call("problems_of", question, self._cancel)
-        except WorkshopError as error:
-            self._down = str(error)
-            return failed(self._down)
-        found = inspected(checker.name, outcome, round(time.monotonic() - began, 4))
-        if self._cancel.wait(0):
-            return failed(_OVER)
-        return found if all_of_them else found.because(f"only the first {len(files)} files were looked at")
-
-    def _paths(self, tree: str) -> list[str]:
-        listing = self._checkout.git.run("ls-tree", "-r", "-z", "--name-only", tree)
-        return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+    def _worked_before(self, checker: Checker) -> bool:
+        return self._is_complete(checker.name)
 
     def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
         """A file by which the change sets up `checker`, or has it leave something out."""
 
         def texts(path: str) -> Iterator[str]:
-            yield self._read(path) or ""
-            yield self._read(path, tree_sha) or ""
+            yield self._history.read(path) or ""
+            yield self._history.read(path, tree_sha) or ""
 
         return next((named(path) for path in sorted(changed) if sets_up(checker, path, texts(path))), "")
-
-    def _read(self, path: str, tree: str = "") -> str | None:
-        try:
-            blob = self._checkout.git.run("cat-file", "blob", f"{tree or self._checkout.base_sha}:{path}")
-        except GitError:
-            return None
-        return blob.decode(errors="replace")
-
-    def _changes(self, tree_sha: str) -> tuple[list[str], dict[str, str]]:
-        """The paths that differ from the base, and of those that only moved the old one by the new."""
-        listing = self._checkout.git.run(
-            "diff-tree", "-r", "-z", "-M", "--name-status", self._checkout.base_sha, tree_sha
-        )
-        words = [word.decode(errors="surrogateescape") for word in listing.split(b"\0")]
-        changed: list[str] = []
-        renamed: dict[str, str] = {}
-        at = 0
-        while at + 1 < len(words):
-            if words[at].startswith("R"):
-                renamed[words[at + 2]] = words[at + 1]
-                changed += words[at + 1 : at + 3]
-                at += 3
-            else:
-                changed.append(words[at + 1])
-                at += 2
-        return changed, renamed
-
-
-def _no_time() -> Inspected:
-    return Inspected(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
 
 
 def _spoilt(checker: Checker, changed: Collection[str]) -> str:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Literal
 
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.outcome import CheckResult
 from bot.contracts.problems import Compared
 from bot.contracts.tested import Coverage
 from bot.evidence.detect import Check
-from bot.evidence.flaky import NO_TIME, is_to_be_run_again, suspects_after, suspects_before, told
+from bot.evidence.flaky import suspects_after, suspects_before, told
 from bot.evidence.ran import Ran
 from bot.run.background import Background
-from bot.run.checks import Wanted, run_checks
+from bot.run.checks import Wanted
 from bot.run.covered import Covered
+from bot.run.flaky_again import checks_again
 from bot.run.in_peace import checkers_in_peace, checks_in_peace
+from bot.run.one_round import not_run, one_round
 from bot.run.trees import Trees
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Write = Callable[[lines.Record], None]
 Say = Callable[[str], None]
+Phase = Literal["before", "after"]
 
 
 class Rounds:
@@ -87,7 +89,7 @@ class Rounds:
         """Both rounds, the second on `tree_sha`; `None` where there is nothing to check. No process of the agent's is
         alive meanwhile: the gate has looked at its tree."""
         if self._unrun:
-            return self._told(_not_run(self.checks, self._unrun), _not_run(self.checks, self._unrun))
+            return self._told(not_run(self.checks, self._unrun), not_run(self.checks, self._unrun))
         if tree_sha is None and not self.checks:
             return ()  # nothing is compared: not to be waited for
         self.start_before()
@@ -95,7 +97,7 @@ class Rounds:
             self._say(f"waiting for the {'checks' if self.checks else 'checkers'} before the change")
         before = self._before.result() if self._before else ()
         if tree_sha is None:
-            return self._told(before, _not_run(self.checks, "there was nothing to check"))
+            return self._told(before, not_run(self.checks, "there was nothing to check"))
         if tree_sha not in self._results:
             self._results[tree_sha] = self._with_change(tree_sha, before)
         return self._results[tree_sha]
@@ -146,26 +148,12 @@ class Rounds:
     def _second_runs(
         self, tree_sha: str, before: Sequence[Ran], after: Sequence[Ran]
     ) -> tuple[dict[int, Ran], dict[int, str]]:
-        """All of each check that is to be run again, on a fresh tree, by its number; or why it was not."""
-        seconds: dict[int, Ran] = {}
-        notes: dict[int, str] = {}
-        for number, check in enumerate(self.checks):
-            if not is_to_be_run_again(before[number], after[number]) or self._cancel.fired:
-                continue
-            left = self._until - time.monotonic()
-            if left < max(after[number].run.duration, 1):
-                notes[number] = NO_TIME
-                continue
-            self._say(f"run again, since it may be flaky: {check.command}")
-            name = f"checks-again-{len(self._after)}-{number + 1}"
-            try:
-                with self._trees.for_checks(name, self._cancel, tree_sha) as workshop:
-                    [second] = run_checks(workshop, [check], self._cancel, self._origin, Wanted(limit=left))
-            except AgentError as error:
-                notes[number] = f"it could not be run again: {error}"
-                continue
-            seconds[number] = second
-            self._note("after", check, second, again=True)
+        seconds, notes = checks_again(
+            f"checks-again-{len(self._after)}", tree_sha, self.checks, before, after, self._trees, self._cancel,
+            lambda: self._until - time.monotonic(), self._say, self._origin,
+        )  # fmt: skip
+        for number, second in seconds.items():
+            self._note("after", self.checks[number], second, again=True)
         return seconds, notes
 
     def _told(
@@ -180,36 +168,16 @@ class Rounds:
             for number, check in enumerate(self.checks)
         )
 
-    def _round(
-        self, phase: Literal["before", "after"], tree_sha: str | None, wanted: Wanted
-    ) -> tuple[Ran, ...]:
-        name = f"checks-{phase}" if tree_sha is None else f"checks-{phase}-{len(self._after) + 1}"
-        try:
-            runs = self._run(name, tree_sha, wanted)
-        except AgentError as error:
-            # The checks are evidence, not the job: without a workshop for them there is none, and that is said.
-            runs = _not_run(self.checks, str(error))
-        for check, ran in zip(self.checks, runs, strict=True):
-            self._note(phase, check, ran)
-        return runs
-
-    def _note(
-        self, phase: Literal["before", "after"], check: Check, ran: Ran, *, again: bool = False
-    ) -> None:
+    def _note(self, phase: Phase, check: Check, ran: Ran, *, again: bool = False) -> None:
         counts = ran.reading.counts if ran.reading else None
         self._write(lines.Checked(check.name, check.command, phase, ran.run, check.detected, counts, again))
 
-    def _run(self, name: str, tree_sha: str | None, wanted: Wanted) -> tuple[Ran, ...]:
+    def _round(self, phase: Phase, tree_sha: str | None, wanted: Wanted) -> tuple[Ran, ...]:
+        name = f"checks-{phase}" if tree_sha is None else f"checks-{phase}-{len(self._after) + 1}"
         inspection = self._inspection if self._inspection and self._inspection.wanted() else None
-        if not self.checks and inspection is None:
-            return ()
-        with self._trees.for_checks(name, self._cancel, tree_sha) as workshop:
-            if inspection is None or inspection.look(workshop, tree_sha) or not self.checks:
-                return run_checks(workshop, self.checks, self._cancel, self._origin, wanted)
-        # A checker brought its workshop down: the checks get another.
-        with self._trees.for_checks(f"{name}-again", self._cancel, tree_sha) as workshop:
-            return run_checks(workshop, self.checks, self._cancel, self._origin, wanted)
-
-
-def _not_run(checks: Sequence[Check], why: str) -> tuple[Ran, ...]:
-    return tuple(Ran(CheckRun(CheckState.NOT_RUN, note=why)) for _ in checks)
+        runs = one_round(
+            name, tree_sha, self.checks, wanted, inspection, self._trees, self._cancel, self._origin
+        )
+        for check, ran in zip(self.checks, runs, strict=True):
+            self._note(phase, check, ran)
+        return runs

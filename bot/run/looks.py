@@ -1,0 +1,70 @@
+"""Checkers run over the tree of one workshop, one after the other, within the time that there is for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.problems import Answer, ToolRun
+from bot.evidence.checkers import Checker
+from bot.run.inspected import Inspected, failed, inspected
+from bot.workshop.client.workshop import Workshop, WorkshopError
+
+SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
+
+_OVER = "the run was over before it"
+_NO_TIME = "the checkers before it took all the time that there is for them"
+
+
+@dataclass(slots=True)
+class Look:
+    """`limit` is in seconds, for each. `down` says what became of the workshop where one of them took it along."""
+
+    workshop: Workshop
+    cancel: CancelToken
+    limit: float
+    down: str = ""
+
+    def all(
+        self,
+        checkers: Collection[Checker],
+        paths: Collection[str],
+        together: float,
+        spoilt: Mapping[str, str],
+    ) -> dict[str, Inspected]:
+        """What each finds, by its name. `paths` are all that the tree has; `spoilt` says why one is not to be run;
+        `together` is in seconds."""
+        looks: dict[str, Inspected] = {}
+        until = time.monotonic() + together
+        for checker in checkers:
+            if any(looks[name].run.answer is Answer.COMPLETE for name in checker.instead_of if name in looks):
+                continue
+            if spoilt.get(checker.name):
+                looks[checker.name] = failed(spoilt[checker.name])
+                continue
+            limit = min(self.limit, until - time.monotonic())
+            looks[checker.name] = self._one(checker, paths, limit) if limit > 0 else _no_time()
+        return looks
+
+    def _one(self, checker: Checker, paths: Collection[str], limit: float) -> Inspected:
+        if self.cancel.fired or self.down:
+            return failed(self.down or _OVER)
+        files, all_of_them = checker.files_of(paths)
+        call = {name: value for name, value in asdict(checker).items() if name in SENT}
+        began = time.monotonic()
+        question = {"checker": call, "files": list(files), "timeout": limit}
+        try:
+            outcome = self.workshop.call("problems_of", question, self.cancel)
+        except WorkshopError as error:
+            self.down = str(error)
+            return failed(self.down)
+        found = inspected(checker.name, outcome, round(time.monotonic() - began, 4))
+        if self.cancel.wait(0):
+            return failed(_OVER)
+        return found if all_of_them else found.because(f"only the first {len(files)} files were looked at")
+
+
+def _no_time() -> Inspected:
+    return Inspected(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
