@@ -166,12 +166,16 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
             firsts.append((time.monotonic() - began) * 1000)
             started = processors_ms(os.getpid())
             used.append(started - before)
+            pids = {server.name: server.service.life.client.pid for server in servers}
+            theirs = {name: processors_ms(pid) for name, pid in pids.items()}
             if len(firsts) == max(1, runs):
                 waits = [_edit(hub, servers, path, text, number) for number in range(edits)]
                 used_by_edits = processors_ms(os.getpid()) - started
+                theirs = {name: processors_ms(pid) - theirs[name] for name, pid in pids.items()}
         finally:
             hub.stop()
     lines = text.count("\n")
+    shares = ", ".join(f"{name} {used / edits:.0f}" for name, used in theirs.items())
     yield Row(
         f"first diagnostics, {lines:,} lines of Python",
         f"{median(firsts):.0f} ms",
@@ -183,7 +187,7 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
     yield Row(
         f"an edit's wait, {lines:,} lines of Python",
         f"{median(waits):.0f} ms",
-        f"the most {max(waits):.0f} ms; {used_by_edits / edits:.0f} ms of CPU",
+        f"the most {max(waits):.0f} ms; {used_by_edits / edits:.0f} ms of CPU ({shares})",
         "",
         f"at most {EDIT_MS:g} ms",
         median(waits) <= EDIT_MS,

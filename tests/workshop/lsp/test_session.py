@@ -24,7 +24,7 @@ from bot.workshop.host.lsp.registry import SERVERS
 from bot.workshop.host.lsp.session import Session
 from bot.workshop.host.lsp.told import Report, text
 from bot.workshop.host.records import Records
-from tests.support.language_servers import LONG, PLAYER, QUICK, item, pulls
+from tests.support.language_servers import LONG, PLAYER, PULL, QUICK, item, pulls, script
 from tests.support.workshops import eventually
 
 NAMES = tuple(known.name for known in SERVERS)
@@ -192,6 +192,24 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
     log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]
     roots = [line["params"]["rootUri"] for line in log if line.get("method") == "initialize"]
     assert sorted(Path(root).name for root in roots) == ["b", "src"]
+
+
+def test_a_file_is_made_only_once(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/lane.py "is_new = name in self._gone" ("file.before is None" in its place)."""
+    watch: dict[str, Any] = {"registrations": [{"id": "w", "method": "workspace/didChangeWatchedFiles"}]}
+    asks = ["send", {"id": 0, "method": "client/registerCapability", "params": watch}]
+    looked = begin(ty=script(PULL, {"initialized": [[asks]], "textDocument/diagnostic": [CLEAN]}))
+    log = looked.folder / "ty.log"
+    looked.read("b.py", "b\n")
+    assert eventually(lambda: '"id": 0' in log.read_text())
+    for content in ("a\n", "b\n"):
+        assert "no new" in said(looked.change("a.py", content))
+    (looked.root / "a.py").unlink()
+    looked.session.changed(["a.py"], {}, time.monotonic())
+    assert "no new" in said(looked.change("a.py", "c\n"))
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    events = [one["params"]["changes"] for one in told if one.get("method", "").endswith("WatchedFiles")]
+    assert [event["type"] for changes in events for event in changes] == [1, 3, 1]
 
 
 def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None:

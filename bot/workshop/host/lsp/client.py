@@ -88,17 +88,24 @@ class Client:
         self._notify("textDocument/didClose", {"textDocument": document.identifier})
 
     def touched(self, changes: Iterable[tuple[str, str]]) -> None:
-        """Files, by absolute path, and what became of them."""
-        if any(method == _WATCH for method, _ in self._registered.values()):
-            events = [{"uri": uri_of(path), "type": _KINDS[kind]} for path, kind in changes if kind in _KINDS]
-            self._notify(_WATCH, {"changes": events})
+        """Files, by absolute path, and what became of them. Of one that is open the text counts that it was sent: to
+        be told that the file changed too makes ty take all its answers back, which are then asked for twice."""
+        told = [
+            {"uri": uri_of(path), "type": _KINDS[kind]}
+            for path, kind in changes
+            if kind in _KINDS and not (kind == "changed" and path in self._told)
+        ]
+        if told and any(method == _WATCH for method, _ in self._registered.values()):
+            self._notify(_WATCH, {"changes": told})
 
     async def check(self, document: Document) -> Found:
         """What the server says of the document as it is now. Raises `ResponseError` and `GoneError`."""
         await self._pull_known.wait()
         if self._pull_options() is None and (found := await self._wait_for_push(document.told)) is not None:
             return found
-        report = await pull(lambda: self._pull(document), self._refreshes, self._pauses)
+        first = document.told.opened
+        report = await pull(lambda: self._pull(document), self._refreshes, self._pauses, first=first)
+        document.told.opened = False
         if not isinstance(report, dict) or not isinstance(report.get("items"), list):
             raise ResponseError(0, "no report")
         return Found(report["items"])
@@ -212,7 +219,7 @@ class Client:
             case "client/unregisterCapability":
                 self._unregister(given.get("unregisterations"))
             case "workspace/diagnostic/refresh":
-                self._refreshes.count += 1
+                self._refreshes.hear()
                 for path in self._told:
                     self._on_told(path)
             case "window/workDoneProgress/create" | "window/showMessageRequest":

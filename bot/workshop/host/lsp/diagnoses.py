@@ -114,5 +114,7 @@ def _one_line(value: object, most: int) -> str:
         value = value.get("value")
     if not isinstance(value, str):
         return ""
+    if value.isascii() and value.isprintable():  # as most are; an answer may have thousands
+        return value.rstrip()[:most]
     shown = printable(value[: 4 * most].encode("utf-8", "replace").decode("utf-8"))
     return next((line.rstrip() for line in shown.split("\n") if line.strip()), "")[:most]

@@ -61,6 +61,7 @@ class Lane:
         self._begin = begin
         self._tell = tell
         self._open: set[str] = set()
+        self._gone: set[str] = set()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         threading.Thread(target=self._work, name=f"lane of {known.name}", daemon=True).start()
 
@@ -147,14 +148,18 @@ class Lane:
             if text is None:
                 server.close_file(name)
                 self._open.discard(name)
-            elif name in self._open:
+                self._gone.add(name)
+                touched[name] = "deleted"
+                continue
+            is_new = name in self._gone or (file.before is None and name not in self._open)
+            touched[name] = "created" if is_new else "changed"
+            self._gone.discard(name)
+            if name in self._open:
                 server.change(name, text)
                 server.saved(name)
             else:
                 server.open(name, text, self.known.language(name))
                 self._open.add(name)
-            kind = "created" if file.before is None else "changed"
-            touched[name] = "deleted" if text is None else kind
         server.touched(touched)
 
     def _wait_on(self, server: Server | Cargo, look: Look) -> None:

@@ -37,5 +37,7 @@ def code_points(line: str, character: int, encoding: str) -> int:
 
 def end_of(text: str, encoding: str) -> tuple[int, int]:
     """Line and column, both from 0, behind the last letter of a text."""
+    if "\r" not in text:
+        return text.count("\n"), units(text[text.rfind("\n") + 1 :], encoding)
     lines = lines_of(text)
     return len(lines) - 1, units(lines[-1], encoding)

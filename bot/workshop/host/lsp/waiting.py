@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bot.workshop.host.lsp.bounds import Pauses
@@ -106,20 +106,34 @@ def _quiet(told: Told, pauses: Pauses) -> float:
     return pauses.versioned if told.named_version else pauses.unversioned
 
 
-@dataclass
+@dataclass(slots=True)
 class Refreshes:
-    """How often a server said that its answers are no longer right."""
+    """How often a server said that its answers are no longer right. `belated` is one that says so when nothing is asked
+    of it: its answers cannot be believed before a moment has passed."""
 
-    count: int = field(default=0)
+    count: int = 0
+    asked: int = 0
+    belated: bool = False
+
+    def hear(self) -> None:
+        self.count += 1
+        self.belated = self.belated or not self.asked
 
 
-async def pull(ask: Callable[[], Awaitable[Any]], refreshes: Refreshes, pauses: Pauses) -> Any:
-    """The answer that stands. Raises what `ask` raises but for the two errors that mean "again"; ends only with an
-    answer, so the caller limits the time."""
+async def pull(
+    ask: Callable[[], Awaitable[Any]], refreshes: Refreshes, pauses: Pauses, *, first: bool = True
+) -> Any:
+    """The answer that stands, where a text's `first` one is waited upon, and every one of a server that was belated.
+    Raises what `ask` raises but for the two errors that mean "again"; ends only with an answer, so the caller limits
+    the time."""
     for again in range(pauses.refreshes + 1):
         seen = refreshes.count
-        answer = await _ask_until_answered(ask, pauses)
-        if again < pauses.refreshes:
+        refreshes.asked += 1
+        try:
+            answer = await _ask_until_answered(ask, pauses)
+        finally:
+            refreshes.asked -= 1
+        if refreshes.count == seen and again < pauses.refreshes and (first or refreshes.belated):
             await asyncio.sleep(pauses.refresh)
         if refreshes.count == seen:
             break
