@@ -17,7 +17,7 @@ from bot.gate.credentials import new_credentials
 from bot.gate.dependencies import new_dependencies
 from bot.gate.errors import GateLimits, HostileTree, shown
 from bot.gate.fsck import refuse_unsound
-from bot.gate.links import leads_out
+from bot.gate.links import leads_out, place
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, contents, sizes
 from bot.gate.render import FileDiff, Rendered, render, store, write_tree
 from bot.gate.rules import folded, refusal, sensitive, withholding
@@ -117,19 +117,21 @@ def _refuse_secret(change: Change, holds_secret: HoldsSecret) -> None:
 
 
 def _refuse_links_out(scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change]) -> None:
+    """Nor one that was left alone: a link on its way may have changed, or be a folder now."""
     new = {change.path: os.fsdecode(change.data or b"") for change in changes if _is_link(change.new)}
-    if not new:
+    if not new and not any(_is_link(change.old) for change in changes):
         return
+    shas = {path: entry.sha for path, entry in base.items() if _is_link(entry)}
+    targets = contents(scratch.git, list(shas.values()))
+    old = {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
     changed = {change.path for change in changes}
-    kept = {path: entry.sha for path, entry in base.items() if _is_link(entry) and path not in changed}
-    links = {
-        path: os.fsdecode(data)
-        for path, data in zip(kept, contents(scratch.git, list(kept.values())), strict=True)
-    }  # fmt: skip
-    links.update(new)
-    for path in new:
-        reason = leads_out(path, links)
-        if reason is not None:
+    kept = [path for path in old if path not in changed]
+    before = {place(path): target for path, target in old.items()}
+    after = {place(path): target for path, target in [*((path, old[path]) for path in kept), *new.items()]}
+    for path in (*new, *kept):
+        reason = leads_out(path, after)
+        # Where the base's own leads is for its people to say.
+        if reason is not None and (path in new or leads_out(path, before) is None):
             raise HostileTree(f"the symbolic link {shown(path)} {reason}", path)
 
 

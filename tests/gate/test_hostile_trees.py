@@ -133,17 +133,65 @@ def test_attributes_cannot_hide_a_text_as_binary(tmp_path: Path) -> None:
         ("a.txt", "/etc/shadow"),
         ("inside", "/proc/self/environ"),
         ("new", "dir/../outside"),
+        ("new", "git~1/config"),
+        ("new", ".g\u200cit/config"),
+        ("new", "..\\..\\secret"),
+        ("new", "dir\\..\\..\\secret"),
+        ("new", "\\\\server\\share"),
+        ("new", "C:/Windows"),
+        ("new", "OUTSIDE/passwd"),
     ],
 )
 def test_a_link_that_leads_out_is_refused(desk: Bench, name: str, target: str) -> None:
     desk.link(name, target)
-    refused(desk, "symbolic link .* (points|leads|goes)", path=name)
+    refused(desk, "symbolic link .* (points|leads|goes|has a backslash)", path=name)
 
 
 def test_two_links_that_lead_out_together_are_refused(desk: Bench) -> None:
     desk.link("up", "dir/..")
     desk.link("dir/out", "../up/../secret")
     refused(desk, "points out of the tree", path="dir/out")
+
+
+def test_two_links_that_lead_out_where_case_is_ignored_are_refused(desk: Bench) -> None:
+    """`dir/UP` is a folder to git, and a checkout on such a file system takes the link `dir/up` for it."""
+    desk.link("dir/deep/up", "../..")
+    desk.link("dir/deep/out", "UP/../secret")
+    refused(desk, "points out of the tree", path="dir/deep/out")
+
+
+def desk_with_links(tmp_path: Path) -> Bench:
+    repository = Repository(tmp_path / "source")
+    for name in ("dir/up/file", "a/b/c/file"):
+        repository.write(name, "x\n")
+    (repository.path / "dir/out").symlink_to("up/../secret")
+    (repository.path / "dir/deep").symlink_to("../a/b/c")
+    (repository.path / "dir/far").symlink_to("deep/../../../secret")
+    repository.commit()
+    return bench(tmp_path, repository)
+
+
+def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(tmp_path: Path) -> None:
+    desk = desk_with_links(tmp_path)
+    (desk.tree / "dir/up/file").unlink()
+    (desk.tree / "dir/up").rmdir()
+    desk.link("dir/up", "..")
+    refused(desk, "points out of the tree", path="dir/out")
+
+
+def test_a_link_of_the_base_does_not_come_to_lead_out_by_a_folder_in_the_place_of_another_one(
+    tmp_path: Path,
+) -> None:
+    desk = desk_with_links(tmp_path)
+    (desk.tree / "dir/deep").unlink()
+    desk.write("dir/deep/file")
+    refused(desk, "points out of the tree", path="dir/far")
+
+
+def test_a_link_of_the_base_that_goes_nowhere_else_is_left_alone(tmp_path: Path) -> None:
+    desk = desk_with_links(tmp_path)
+    (desk.tree / "dir/far").unlink()
+    assert [file.path for file in desk.judge().files] == ["dir/far"]
 
 
 def test_a_link_within_the_tree_is_published_and_marked(desk: Bench) -> None:
