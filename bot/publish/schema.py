@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _Value = TypeVar("_Value")
+_LARGEST = 1 << 53
 
 
 def parse_outcome(raw: bytes) -> Outcome:
@@ -52,6 +53,8 @@ def _parse(
         raise _refusal(refused, f"not JSON ({error})") from error
     if not isinstance(data, dict):
         raise _refusal(refused, "not a JSON object")
+    if large := _large_number(data, ""):
+        raise _refusal(refused, f"{large[:80]}: a number out of range")
     if schema and data.get("schema") != schema:
         said = f"schema {data.get('schema')!r:.40}, and this version reads {schema} only"
         raise _refusal(refused, said)
@@ -79,6 +82,15 @@ def _adapter(kind: Hashable) -> TypeAdapter[Any]:
 def _refusal(refused: str, why: str) -> UsageError:
     shown = "".join(c if c.isprintable() else "?" for c in why)
     return UsageError(f"{refused}: {shown}.")
+
+
+def _large_number(value: Any, where: str) -> str:
+    """The path of the first number that no float holds exactly, or an empty string: nothing that we count comes near,
+    and what divides or shows one with thousands of digits fails."""
+    if isinstance(value, int | float):
+        return "" if -_LARGEST <= value <= _LARGEST else where.lstrip(".")
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return next(filter(None, (_large_number(one, f"{where}.{key}") for key, one in inner)), "")
 
 
 def _unknown_field(given: Any, known: Any, where: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime
 
 from bot.contracts.outcome import Outcome
@@ -50,6 +51,7 @@ def wrong_in_outcome(outcome: Outcome) -> str:
             ("ended_at", "not an RFC 3339 time in UTC", _is_time(outcome.ended_at)),
             ("cost", "not a finite positive number", all(math.isfinite(n) and n >= 0 for n in numbers)),
             ("turns", "negative", outcome.turns >= 0),
+            ("usage", "negative", min(asdict(outcome.usage).values()) >= 0),
             *_request_rules(outcome.request),
         )
     )

@@ -185,6 +185,10 @@ TAMPERED: dict[str, Callable[[dict[str, Any]], object]] = {
     "time without a zone": lambda o: o.update(ended_at="2026-01-02T03:04:05"),
     "negative cost": lambda o: o.update(cost=-1),
     "negative turns": lambda o: o.update(turns=-1),
+    "negative tokens": lambda o: o["usage"].update(output=-1),
+    "a number with thousands of digits": lambda o: o["usage"].update(input=10**4000),
+    "an exit code with thousands of digits": lambda o: o["checks"][0]["after"].update(exit_code=-(10**4000)),
+    "a cost that no account holds": lambda o: o.update(cost=1e308),
 }
 
 
