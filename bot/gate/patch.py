@@ -35,7 +35,7 @@ def judge_patch(
     Judging a verdict's own patch gives that verdict again. Raises `HostileTree` for what the gate refuses,
     and for a patch that does not apply.
     """
-    _refuse_bombs(patch, limits)
+    refuse_bombs(patch, limits)
     try:
         with scratch(git, base_sha) as room:
             base = listing(git, base_sha)
@@ -91,8 +91,11 @@ def _with_contents(room: Scratch, found: Sequence[Change], limits: GateLimits) -
     ]
 
 
-def _refuse_bombs(patch: bytes, limits: GateLimits) -> None:
-    """Bound what git would allocate: a binary hunk states the size it unpacks to, and git believes it."""
+def refuse_bombs(patch: bytes, limits: GateLimits = DEFAULT_LIMITS) -> None:
+    """Bound what git would allocate: a binary hunk states the size it unpacks to, and git believes it.
+
+    No patch of others goes to git before this. Raises `HostileTree`.
+    """
     if len(patch) > limits.patch_bytes:
         raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limits.patch_bytes}")
     total = 0

@@ -20,7 +20,7 @@ from bot.contracts.errors import GateError, UsageError
 from bot.contracts.outcome import ChangedFile, Outcome
 from bot.contracts.request import Request
 from bot.contracts.wording import sentence
-from bot.gate.patch import judge_patch
+from bot.gate.patch import judge_patch, refuse_bombs
 from bot.gate.scratch import scratch
 from bot.gate.verdict import MayWrite, Verdict
 from bot.publish.bundle import Bundle, read_bundle
@@ -73,6 +73,10 @@ def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWri
 
 def _verdict(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> Verdict | None:
     """The change on the commit at hand; `None` where that commit has all of it already."""
+    try:
+        refuse_bombs(bundle.patch)
+    except GateError as error:
+        raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
     if not bundle.patch or _is_in(bundle.patch, checkout):
         return None
     try:
