@@ -98,29 +98,46 @@ def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(
     assert bash(workshop, "pwd").content == f"{bench.tree}/src\n[exit code 0]"
 
 
-def test_where_a_note_of_the_folder_cannot_be_kept_commands_run_all_the_same(workshop: Workshop) -> None:
-    """As on a full disk, where the next command is the one that makes room."""
-    bash(workshop, 'mkdir "$TMPDIR"/.cwd-{2..9} 2>/dev/null')
-    outcome = bash(workshop, "echo ran")
-    assert (
-        outcome.content
-        == "ran\n[exit code 0]\n[the working folder could not be carried over: Is a directory]"
-    )
-
-
-def test_nothing_is_written_or_read_through_what_a_command_left_in_place_of_the_note(
+def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(
     workshop: Workshop, bench: Bench
 ) -> None:
-    """Breaks: bot/workshop/host/tools/bash.py "path.unlink(missing_ok=True)", "os.O_NONBLOCK | os.O_NOFOLLOW"."""
+    """As on a full disk, where the next command is the one that makes room."""
+    bash(workshop, 'rm "$TMPDIR"/.cwd-*; mkdir "$TMPDIR"/.cwd-{2..9} 2>/dev/null')
+    for _ in range(2):
+        assert bash(workshop, "cd src; echo ran").content == (
+            f"ran\n[exit code 0]\n[the working folder is still {bench.tree}]"
+        )
+    bash(workshop, 'rmdir "$TMPDIR"/.cwd-*')
+    assert bash(workshop, "cd src").content.endswith("/src]")
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        'rm "$n"', 'rm "$n"; mkfifo "$n"', 'rm "$n"; mkdir "$n"', 'rm "$n"; ln -s "$PWD/kept" "$n"',
+        'rm "$n"; ln -s /dev/zero "$n"', 'rm "$n"; cp kept "$n"', 'chmod 0 "$n"', '> "$n"', 'echo true > "$n"',
+    ],
+)  # fmt: skip
+def test_whatever_a_command_leaves_in_place_of_the_note_the_next_one_has_its_own(
+    workshop: Workshop, bench: Bench, instead: str
+) -> None:
     (bench.tree / "kept").write_text("kept")
-    bash(workshop, 'mkfifo "$TMPDIR"/.cwd-{2..3}; for n in 4 5; do ln -s "$PWD/kept" "$TMPDIR/.cwd-$n"; done')
-    for _ in range(4):
-        assert bash(workshop, "echo ran", timeout=20).content == "ran\n[exit code 0]"
-    assert (bench.tree / "kept").read_text() == "kept"
-    for left in ('mkfifo "$n"', 'ln -s /dev/zero "$n"'):
-        end = f'trap - EXIT; for n in "$TMPDIR"/.cwd-*; do rm "$n"; {left}; done'
-        assert "the working folder could not be carried over" in bash(workshop, end, timeout=20).content
-        assert bash(workshop, "echo ran", timeout=20).content == "ran\n[exit code 0]"
+    for trap in ("", "trap - EXIT; "):
+        bash(workshop, f'{trap}for n in "$TMPDIR"/.cwd-*; do {instead}; done', timeout=20)
+        assert (
+            bash(workshop, "cd src", timeout=20).content
+            == f"(no output)\n[exit code 0]\n[working folder is now {bench.tree}/src]"
+        )
+        assert bash(workshop, "cd ..; echo ran", timeout=20).content.startswith(
+            "ran\n[exit code 0]\n[working"
+        )
+
+
+def test_notes_of_the_folder_do_not_grow_without_end(workshop: Workshop, bench: Bench) -> None:
+    fill = 'for n in "$TMPDIR"/.cwd-*[0-9]; do head -c 1100000 /dev/zero | tr "\\0" x >> "$n"; done'
+    assert " is gone; the next command runs in " in bash(workshop, fill).content
+    assert bash(workshop, "cd src").content.endswith("/src]")
+    assert int(bash(workshop, 'cat "$TMPDIR"/.cwd-* | wc -c').content.split()[0]) < 2000
 
 
 def test_the_working_folder_may_have_any_name(workshop: Workshop, bench: Bench) -> None:

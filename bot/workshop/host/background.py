@@ -90,7 +90,7 @@ class Job:
                 cancelled=self._stop,
                 sink=self.spill,
                 keepers=keepers,
-                watchdog=watchdog,
+                watch=lambda: watchdog,
                 started=note,
             )
             self.spill.finish()
@@ -130,7 +130,9 @@ class Jobs:
         spill: Spill,
         watchdog: Watchdog,
     ) -> Job:
-        """Start `argv`. Raises `OSError` when it cannot be started; the spill file is closed then."""
+        """Start `argv`, with its output going to `spill`, which is opened here. Raises `OSError` when it cannot be
+        started; the spill file is closed then."""
+        spill.open()
         job = Job(self._last + 1, command, spill, timeout)
         started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
         name = f"background {job.number}"

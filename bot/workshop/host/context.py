@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bot.workshop.host.background import Jobs
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.disk_use import DiskUse
+from bot.workshop.host.folder_note import FolderNote
 from bot.workshop.host.history import History
 from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.known_files import KnownFiles
@@ -70,6 +71,7 @@ class Context:
     keepers: Keepers = field(default_factory=lambda: Keepers(limits({})))
     jobs: Jobs = field(init=False)
     files: KnownFiles = field(init=False)
+    folder_note: FolderNote = field(init=False)
     real_root: str = field(init=False)
     _disk_use: DiskUse | None = None
 
@@ -77,6 +79,7 @@ class Context:
         self.real_root = os.path.realpath(self.root)
         self.files = KnownFiles(self.root, self.tmp, self.cancelled)
         self.jobs = Jobs(self.keepers)
+        self.folder_note = FolderNote(self.tmp)
 
     def watchdog(self) -> Watchdog:
         """Who looks after the command that is started next."""

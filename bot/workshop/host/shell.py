@@ -62,13 +62,14 @@ def run_command(
     cancelled: Cancellation,
     sink: Sink,
     keepers: Keepers,
-    watchdog: Watchdog,
+    watch: Callable[[], Watchdog],
     started: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
 
     When it ends, however it ends, every process that came from it is dead, those that made a session of their own or
-    lost their parent included. Others may run beside it. Raises `OSError` when it cannot be started.
+    lost their parent included. Others may run beside it. `watch` is called when it has been started, so what is only
+    needed from then on can be made meanwhile. Raises `OSError` when it cannot be started.
     """
     began = time.monotonic()
     output, write_end = os.pipe()
@@ -78,15 +79,15 @@ def run_command(
             keeper = _start(argv, cwd, environment, write_end, keepers, tell=started is not None)
         finally:
             os.close(write_end)
-        command = _Command(keeper, output, sink, cancelled, watchdog, began + timeout)
+        command = _Command(keeper, output, sink, cancelled, began + timeout)
         try:
-            command.see_off(started)
+            command.see_off(watch(), started)
             keepers.give_back(keeper)
         except EOFError:  # the keeper was killed or stopped, and the command with it
             command.swept += keepers.drop(keeper)
             command.exit_code = _KILLED
         except BaseException:
-            keepers.drop(keeper)  # a sink raised (a full disk): nothing may stay behind
+            keepers.drop(keeper)  # `watch` or a sink raised (a full disk): nothing may stay behind
             raise
         command.take_the_rest()
     finally:
@@ -122,7 +123,6 @@ class _Command:
         output: int,
         sink: Sink,
         cancelled: Cancellation,
-        watchdog: Watchdog,
         deadline: float,
     ) -> None:
         self.exit_code = 0
@@ -131,7 +131,6 @@ class _Command:
         self._output = output
         self._sink = sink
         self._cancelled = cancelled
-        self._watchdog = watchdog
         self._deadline = deadline
         self._late = self._was_cancelled = False
         self._limit: Over | None = None
@@ -143,9 +142,9 @@ class _Command:
         for fd in (keeper.fileno(), output, cancelled.fileno()):
             self._poll.register(fd, select.POLLIN)
 
-    def see_off(self, started: Callable[[], None] | None) -> None:
+    def see_off(self, watchdog: Watchdog, started: Callable[[], None] | None) -> None:
         while True:
-            until = min(self._deadline, self._watchdog.due)
+            until = min(self._deadline, watchdog.due)
             ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
             if self._output in ready and self._take():
                 return self._sweep()
@@ -161,8 +160,8 @@ class _Command:
                 if self._was_cancelled or self._late:
                     return self._sweep()
                 self._ask_to_end()
-            elif time.monotonic() >= self._watchdog.due:
-                self._limit = self._watchdog.look(self._keeper.pid)
+            elif time.monotonic() >= watchdog.due:
+                self._limit = watchdog.look(self._keeper.pid)
                 if self._limit is not None:
                     self._running = _running(self._keeper.pid)
                     return self._sweep()

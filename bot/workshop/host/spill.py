@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -23,8 +24,8 @@ _SNIFF = 8192
 
 
 class Spill:
-    """A sink for `shell.run_command`, which may write on another thread than the one that reads. A context manager;
-    the file stays after it.
+    """A sink for `shell.run_command`, which may write on another thread than the one that reads. A context manager
+    that makes the file, which stays after it; `open` and `close` do the same by hand.
 
     `cap` is in bytes of text. `total` counts the bytes the program wrote, `size` and `newlines` those of the text
     they make, `left_out` what is not in the file; none of them stops at the cap. `binary` is true for output that is
@@ -44,11 +45,17 @@ class Spill:
         self._end = bytearray()
         self._terminal = Terminal()
         self._lock = Lock()
-        self.path.unlink(missing_ok=True)
+        self._fd = -1
+
+    def open(self) -> None:
+        """Make the file. Before that nothing can be put into it. Raises `OSError`."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
         # Read back through the same descriptor: the command may write in this folder and swap the file.
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
     def __enter__(self) -> Spill:
+        self.open()
         return self
 
     def __exit__(
@@ -73,7 +80,9 @@ class Spill:
                 self._append_end()
 
     def close(self) -> None:
-        os.close(self._fd)
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     @property
     def held(self) -> int:

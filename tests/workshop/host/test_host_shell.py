@@ -65,7 +65,7 @@ class Shell:
             cancelled=self.cancelled,
             sink=self._take,
             keepers=self.keepers,
-            watchdog=Watchdog(self.keepers.limits, self._disk),
+            watch=lambda: Watchdog(self.keepers.limits, self._disk),
             started=started,
         )
 
@@ -105,7 +105,7 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
     with pytest.raises(FileNotFoundError):
         run_command(
             ["bash", "-c", "true"], cwd=gone, environment=ENVIRONMENT, timeout=5, cancelled=shell.cancelled,
-            sink=bool, keepers=shell.keepers, watchdog=Watchdog(Limits(), DiskUse((there,), 1)),
+            sink=bool, keepers=shell.keepers, watch=lambda: Watchdog(Limits(), DiskUse((there,), 1)),
         )  # fmt: skip
     shell.folder = there
     assert shell.run("exit 4").exit_code == 4

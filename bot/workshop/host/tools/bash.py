@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import re
-import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +14,12 @@ from bot.workshop.host import output, shell
 from bot.workshop.host.background import MOST
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.endings import ending, on_one_line
+from bot.workshop.host.folder_note import quoted
 from bot.workshop.host.paths import inside
 from bot.workshop.host.specs import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.workshop.host.spill import Spill
 from bot.workshop.host.tools import bash_output
+from bot.workshop.host.watchdog import Watchdog
 
 _LONGEST = 6 * 3600
 """Seconds. What the supervisor's own commands may ask for, a repository's setup and checks."""
@@ -29,8 +27,8 @@ _LONGEST = 6 * 3600
 _SCRIPT_FROM = 100_000
 """A longer command goes into a file: one argument may hold 128 KiB, all of them 2 MiB."""
 
-_LONGEST_FOLDER = 16 * 1024
-"""Bytes, four times what the kernel takes for a path."""
+_LONGEST_SHOWN = 1000
+"""Characters of the name of a folder that is not there."""
 
 _FIRST_LOOK = 0.25
 """Seconds in which a background command that cannot run has failed already."""
@@ -49,23 +47,31 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
-    carried = context.tmp / f".cwd-{context.seq}"
-    with Spill(context.spill, context.seq) as spill:
+    spill = Spill(context.spill, context.seq)
+
+    def watch() -> Watchdog:
+        """Making a file takes a while, and so does the look at what there is of everything."""
+        spill.open()
+        return context.watchdog()
+
+    try:
         ended = shell.run_command(
             ["bash", "-c", _as_argument(command, context), "bash"],
             cwd=cwd,
-            environment={**context.environment, **_leaving_word(carried)},
+            environment={**context.environment, **context.folder_note.variables(context.seq)},
             timeout=timeout,
             cancelled=context.cancelled,
             sink=spill,
             keepers=context.keepers,
-            watchdog=context.watchdog(),
+            watch=watch,
         )
         ended = replace(ended, swept=ended.swept + context.keepers.collect())
         spill.finish()
         shown = output.present(spill)
         limit, hints = bash_output.reached(ended, spill, context)
-    notes = [*ending(ended, timeout), *hints, *_carry_over(carried, cwd, context)]
+    finally:
+        spill.close()
+    notes = [*ending(ended, timeout), *hints, *_carry_over(cwd, context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
@@ -118,58 +124,13 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
     return command, timeout
 
 
-def _leaving_word(carried: Path) -> dict[str, str]:
-    """Variables that have the shell write into `carried` where it ended: BASH_ENV names a file that bash reads before
-    the command, so that the command itself stays as it is, in bash's error messages too.
-
-    That file is `carried` itself. Nothing where it cannot be written: on a full disk commands must run all the same.
-    """
-    try:
-        _written_anew(carried, os.fsencode(_trap(carried)))
-    except OSError:
-        with suppress(OSError):
-            carried.unlink()
-        return {}
-    return {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", str(carried))}  # bash expands the value
-
-
-def _written_anew(path: Path, data: bytes) -> None:
-    """Whatever a command before left under this name, a pipe or a link: it goes, and nothing is written through it."""
-    path.unlink(missing_ok=True)
-    with open(path, "xb") as file:
-        file.write(data)
-
-
-def _read_plain(path: Path) -> bytes:
-    """The beginning of a file that commands could put something else in the place of."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder the kernel says so itself
-            raise OSError(errno.EINVAL, "something else stands in the place of its note")
-        return os.read(fd, _LONGEST_FOLDER)
-    finally:
-        os.close(fd)
-
-
-def _trap(carried: Path) -> str:
-    """`>|` since the command may have set noclobber; the braces keep `set -x` quiet."""
-    return f"unset BASH_ENV; trap '{{ pwd -P >|{_quoted(str(carried), inner=True)}; }} 2>/dev/null' EXIT\n"
-
-
 def _as_argument(command: str, context: Context) -> str:
     """The command as it is; a very long one as a script file."""
     if len(command.encode("utf-8", "surrogatepass")) <= _SCRIPT_FROM:
         return command
     script = context.tmp / f".command-{context.seq}.sh"
     script.write_text(command, encoding="utf-8", errors="surrogateescape")
-    return f". {_quoted(str(script))}"
-
-
-def _quoted(text: str, *, inner: bool = False) -> str:
-    """`text` as one word of bash; `inner` where it stands inside single quotes already."""
-    quoted = "'" + text.replace("'", "'\\''") + "'"
-    return quoted.replace("'", "'\\''") if inner else quoted
+    return f". {quoted(str(script))}"
 
 
 def _working_folder(context: Context) -> Path:
@@ -185,22 +146,16 @@ def _working_folder(context: Context) -> Path:
     )
 
 
-def _carry_over(carried: Path, before: Path, context: Context) -> list[str]:
+def _carry_over(before: Path, context: Context) -> list[str]:
     """Remember the folder in which the shell ended, and say so when it is another one than before."""
-    try:
-        left = _read_plain(carried)
-        carried.unlink()
-    except FileNotFoundError:
-        left = os.fsencode(_trap(carried))  # the command cleared the temporary folder
-    except OSError as error:
-        return [f"the working folder could not be carried over: {error.strerror}"]
-    if left == os.fsencode(_trap(carried)):  # killed, replaced by exec, or with a trap of its own
+    left = context.folder_note.take()
+    if left is None:
         return [f"the working folder is still {before}"]
-    folder = Path(os.fsdecode(left.removesuffix(b"\n")))
+    folder = Path(left)
     if folder == before:
         return []
-    if not left or not folder.is_dir():
-        where = folder if left else "in which it ended"
+    if not left or not os.path.isdir(folder):
+        where = folder if 0 < len(left) < _LONGEST_SHOWN else "in which it ended"
         return [f"the working folder {where} is gone; the next command runs in {before}"]
     context.cwd = folder
     outside = "" if inside(str(folder), os.path.realpath(context.root)) else ", outside the repository"

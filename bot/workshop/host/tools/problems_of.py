@@ -110,7 +110,7 @@ def _run(argv: Sequence[str], deadline: float, context: Context, *, together: bo
         cancelled=context.cancelled,
         sink=output,
         keepers=context.keepers,
-        watchdog=context.watchdog(),
+        watch=context.watchdog,
     )
     context.keepers.collect()
     return _Ran(ended, bytes(output.data), output.full, _first_words(words, bytes(output.data)))
