@@ -33,9 +33,10 @@ from bot.skills.find import here
 from bot.skills.grants import ActiveGrants
 from bot.skills.shelf import Shelf
 from bot.skills.tool import SkillTool
+from bot.workshop.client.plan import skills_place
 from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.wall import choose
-from bot.workshop.client.workshop import Workshop, skills_place
+from bot.workshop.client.workshop import Workshop
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from bot.skills.find import Found, bundled, chosen, of_commit
 from bot.skills.grants import ActiveGrants
 from bot.skills.shelf import Shelf
 from bot.skills.tool import NAME, SkillTool
-from bot.workshop.client.workshop import skills_place
+from bot.workshop.client.plan import skills_place
 
 
 def begin_to_find(checkout: Checkout) -> Background[Found]:

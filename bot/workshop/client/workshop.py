@@ -6,27 +6,26 @@ is not due, too large, late or malformed ends the workshop with one sentence.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import FileChange, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.sandbox.choose import HOW_TO_FIX
-from bot.sandbox.confinement import Confinement, Mounts
-from bot.workshop.client import canaries, environment, frames, layout
+from bot.sandbox.confinement import Confinement
+from bot.workshop.client import frames, start
 from bot.workshop.client.channel import Channel
 from bot.workshop.client.errors import WorkshopError
 from bot.workshop.client.frames import Answer, Facts, Question
-from bot.workshop.client.own_programs import shown
-from bot.workshop.client.process import MARK, HostProcess
+from bot.workshop.client.plan import make_folders, plan
+from bot.workshop.client.process import HostProcess
 
 if TYPE_CHECKING:
     from bot.egress.proxy import Proxy
@@ -36,7 +35,6 @@ __all__ = ["Answer", "Ask", "Facts", "Question", "ScanResult", "Workshop", "Work
 
 Ask = Callable[[Question], Answer]
 
-_START_LIMIT = 20.0
 _SEND_LIMIT = 30.0
 _SCAN_LIMIT = 120.0
 _TOOL_LIMIT = 120.0
@@ -112,28 +110,28 @@ class Workshop:
         Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the
         host does not come up.
         """
-        folders = _folders(folder, history)
+        folders = make_folders(folder, history)
         if way_out is not None and not confinement.gives_way_out:
             raise NoSandboxError(
                 f"The policy gives this run egress ({', '.join(way_out.presets)}), and the sandbox at hand "
                 f"({confinement.name}) can give none. {HOW_TO_FIX}"
             )
-        plan = _plan(confinement, tree, folders, mount, environment, allowed, bring, skills, kept, way_out)
-        process = HostProcess(confinement, plan.argv, plan.mounts, plan.own_environment)
+        planned = plan(confinement, tree, folders, mount, environment, allowed, bring, skills, kept, way_out)
+        process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
         channel = Channel(*process.pipes)
         try:
-            hello = {**plan.hello, "assume_read": assume_read, "limits": dict(limits or {})}
+            hello = {**planned.hello, "assume_read": assume_read, "limits": dict(limits or {})}
             if diagnostics is not None:
                 hello["diagnostics"] = dict(diagnostics)
-            facts = _proved(confinement, channel, hello, folders)
+            facts = start.proved(confinement, channel, hello, folders)
             process.hold_inside()
             proxy = way_out.open(process.inside) if way_out and confinement.confines else None
         except WireError as error:
             words = process.last_words()
-            _end(process, channel)
-            raise failed_start(confinement, words, error) from error
+            start.end(process, channel)
+            raise start.failed_start(confinement, words, error) from error
         except BaseException:
-            _end(process, channel)
+            start.end(process, channel)
             raise
         return cls(process, channel, facts, ask, folders.spill, proxy)
 
@@ -292,112 +290,6 @@ class Workshop:
         # Whoever waits for the host in another thread sees the end of the pipe and lets go of the turn.
         with self._turn:
             self._channel.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    argv: list[str]
-    mounts: Mounts
-    own_environment: dict[str, str]
-    hello: dict[str, Any]
-
-
-class _Folders(NamedTuple):
-    own: Path
-    tmp: Path
-    spill: Path
-    history: Path
-
-
-def _folders(own: Path, history: Path | None) -> _Folders:
-    own = own.resolve(strict=True)
-    folders = _Folders(own, own / "tmp", own / "spill", history.resolve() if history else own / "history")
-    for made in (folders.tmp, folders.spill, folders.history, folders.tmp / "home"):
-        made.mkdir(mode=0o700, exist_ok=True)
-    return folders
-
-
-def _plan(
-    confinement: Confinement,
-    tree: Path,
-    folders: _Folders,
-    mount: str | None,
-    source: Mapping[str, str],
-    allowed: Sequence[str],
-    bring: Sequence[Path],
-    skills: Path | None,
-    kept: Sequence[Path],
-    way_out: WayOut | None,
-) -> _Plan:
-    tree, tmp = tree.resolve(strict=True), folders.tmp
-    variables, tools = environment.build(source, tmp / "home", tmp, allowed)
-    own: dict[str, str] = {}
-    if not confinement.confines:
-        own = {MARK: os.urandom(16).hex()}
-        variables |= own
-    elif way_out is not None:
-        variables |= way_out.variables()
-        bring = (*bring, *way_out.files())
-    own_programs = shown(layout.PROGRAMS, moved=confinement.moves, writable=(tree, *folders[1:]))
-    program = (*layout.host_program(), *own_programs.mounts)
-    readable: list[str] = []
-    if skills is not None:
-        readable.append(skills_place(confinement, skills))
-        program = (*program, (skills, readable[0]))
-    bring = (*bring, *kept)
-    readable += map(str, kept)
-    mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), tools.folders, program)
-    hello = {
-        "type": "hello",
-        "root": confinement.root(mounts),
-        "tmp": str(tmp),
-        "spill": str(folders.spill),
-        "history": str(folders.history),
-        "readable": readable,
-        "programs": own_programs.places,
-        "environment": variables,
-    }
-    return _Plan(layout.host_command(moved=confinement.moves), mounts, own, hello)
-
-
-def skills_place(confinement: Confinement, folder: Path) -> str:
-    """Where a folder of skills is for those inside: in every run the same where it can be."""
-    return layout.SKILLS if confinement.moves else str(folder)
-
-
-def _proved(confinement: Confinement, channel: Channel, hello: Mapping[str, Any], folders: _Folders) -> Facts:
-    """What the host says of itself. Raises `NoSandboxError` where a wall lets a canary through."""
-    if not confinement.confines:
-        return shake_hands(channel, {**hello, "canaries": {}})
-    with canaries.planted(folders.own / "canaries", folders.tmp) as planted:
-        facts = shake_hands(channel, {**hello, "canaries": planted.message("inside")})
-        reached = canaries.reached(facts.leaks, planted.arrived(), "inside")
-    if leaks := reached - confinement.lets_through:
-        raise NoSandboxError(
-            f"The sandbox ({confinement.name}) does not hold: {canaries.in_words(leaks)}. {HOW_TO_FIX}"
-        )
-    return facts
-
-
-def shake_hands(channel: Channel, hello: Mapping[str, Any]) -> Facts:
-    deadline = time.monotonic() + _START_LIMIT
-    channel.send(hello, deadline)
-    while (frame := channel.receive(deadline)) is None:
-        pass
-    return frames.facts(frame)
-
-
-def failed_start(confinement: Confinement, words: str, error: WireError) -> WorkshopError | NoSandboxError:
-    if confinement.confines and (not confinement.moves or words.startswith("bwrap:") or not words):
-        step = words.removeprefix("bwrap:").strip() or str(error)
-        return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
-    return WorkshopError(f"The tool host did not start: {words or error}.")
-
-
-def _end(process: HostProcess, channel: Channel) -> None:
-    channel.hang_up()
-    process.kill()
-    channel.close()
 
 
 def _limit(arguments: Mapping[str, Any]) -> float:
