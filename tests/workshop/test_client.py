@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.sandbox.confinement import Mounts
 from bot.sandbox.handed import Give
-from bot.workshop.client import process
+from bot.workshop.client import process, start
 from bot.workshop.client import workshop as client
 from bot.workshop.client.workshop import Workshop, WorkshopError
 from tests.support.holding import held, no_more_than
@@ -65,7 +65,7 @@ def a_short_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def shorten(monkeypatch: pytest.MonkeyPatch, *limits: str) -> None:
     """For a host that says nothing: one that talks gets its time, on a busy machine too."""
     for name in limits:
-        monkeypatch.setattr(client, name, 0.5)
+        monkeypatch.setattr(start if name == "_LIMIT" else client, name, 0.5)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_start_that_answers_with(
 ) -> None:
     script, sentence = STARTS[how]
     if how == "silence":
-        shorten(monkeypatch, "_START_LIMIT")
+        shorten(monkeypatch, "_LIMIT")
     with pytest.raises(WorkshopError, match=f"The tool host did not start: .*{sentence}"):
         bench.start(Impostor(script, mark))
     assert running(mark) == []
