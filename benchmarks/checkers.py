@@ -22,7 +22,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,11 @@ from benchmarks.seeds import Seed, seeds
 from benchmarks.table import Row, render
 from bot.contracts.cancel import CancelToken
 from bot.contracts.problems import Answer, Problem
-from bot.evidence.checkers import Checker, choose
+from bot.evidence.checkers import Checker
+from bot.evidence.choosing import choose, first_of_each
 from bot.evidence.problems import Delta, compare, normalised
 from bot.run.inspected import inspected
-from bot.run.looks import SENT
+from bot.run.looks import as_sent
 from bot.workshop.client.wall import choose as choose_wall
 from bot.workshop.client.workshop import Answer as Said
 from bot.workshop.client.workshop import Workshop
@@ -308,16 +309,16 @@ def workshop(tree: Path, folder: Path) -> Iterator[Workshop]:
 def look(shop: Workshop, tree: Path, only: Sequence[str] | None = None) -> list[Problem]:
     """All that the checkers of a run find in `tree`."""
     paths = files_of(tree)
-    done: set[str] = set()
+    done: set[tuple[str, str]] = set()
     found: list[Problem] = []
-    for checker in choose(paths, lambda path: _text(tree / path), only):
-        if done.intersection(checker.instead_of):
+    for checker in first_of_each(choose(paths, lambda path: _text(tree / path), only)):
+        if any((name, checker.folder) in done for name in checker.instead_of):
             continue
         result = inspected(
             checker.name, shop.call("problems_of", _question(checker, paths), CancelToken()), 0
         )
         if result.run.answer is Answer.COMPLETE:
-            done.add(checker.name)
+            done.add(checker.key)
             found += result.problems
         elif result.run.answer is Answer.TIMED_OUT:
             raise SystemExit(f"{checker.name}: {result.run.note}")
@@ -325,8 +326,8 @@ def look(shop: Workshop, tree: Path, only: Sequence[str] | None = None) -> list[
 
 
 def _question(checker: Checker, paths: Sequence[str]) -> dict[str, Any]:
-    call = {name: value for name, value in asdict(checker).items() if name in SENT}
-    return {"checker": call, "files": list(checker.files_of(paths)[0]), "timeout": _LIMIT}
+    files = list(checker.files_of(paths)[0])
+    return {"checker": as_sent(checker), "folder": checker.folder, "files": files, "timeout": _LIMIT}
 
 
 def files_of(tree: Path) -> list[str]:

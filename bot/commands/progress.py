@@ -73,7 +73,9 @@ def _say_problems(outcome: Outcome, say: Say) -> None:
 
 def _compared(one: Compared) -> str:
     if one.complete:
-        return f"{max(one.new_count, len(one.new)):,} new, {max(one.fixed_count, len(one.fixed)):,} fixed"
+        uncovered = f", {one.uncovered_count:,} uncovered" if one.uncovered_count else ""
+        told = f"{max(one.new_count, len(one.new)):,} new, {max(one.fixed_count, len(one.fixed)):,} fixed"
+        return told + uncovered
     failed = [run for run in (one.before, one.after) if run.answer is not Answer.COMPLETE]
     why = next((run.note for run in failed if run.note), "")
     late = Answer.TIMED_OUT in (one.before.answer, one.after.answer)

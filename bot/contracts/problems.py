@@ -50,8 +50,11 @@ class ToolRun:
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A checker before and after the change. `new` and `fixed` are those shown, `new_count` and `fixed_count` all of
-    them; `remaining` were there before and are. `environment` counts new ones that a missing dependency explains. No
-    figure but those of the runs holds unless both are complete."""
+    them; `remaining` were there before and are. `environment` counts new ones that a missing dependency explains,
+    `uncovered` are on lines that the change left alone, in what could not be read before. No figure but those of the
+    runs holds unless both are complete.
+
+    `projects` are the folders that it ran in, one after the other; empty for the repository as a whole."""
 
     tool: str
     version: str
@@ -64,6 +67,9 @@ class Compared:
     fixed_count: int = 0
     remaining: int = 0
     environment: int = 0
+    uncovered: tuple[Problem, ...] = ()
+    uncovered_count: int = 0
+    projects: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -71,8 +77,16 @@ class Compared:
 
     @property
     def named(self) -> str:
-        """The tool and its version, before which most print their name."""
-        return self.version if self.version.startswith(self.tool) else f"{self.tool} {self.version}".rstrip()
+        """The tool and its version, before which most print their name, and where it ran."""
+        known = self.version.startswith(self.tool)
+        return (self.version if known else f"{self.tool} {self.version}".rstrip()) + self.where
+
+    @property
+    def where(self) -> str:
+        """` in web`, or ` in 3 projects`; empty for the repository as a whole."""
+        if len(self.projects) > 1:
+            return f" in {len(self.projects)} projects"
+        return f" in {self.projects[0]}" if self.projects and self.projects[0] else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
-
-SHOWN = 100
-"""Problems of each kind that are kept of one tool."""
+from bot.contracts.problems import Compared, Problem, Severity
 
 _TOLD = 10
-_STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
-_HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
 
 _LINE_NUMBERS = re.compile(r"(?i)\b(lines?|columns?|col)[ :]*\d+")
 _QUOTED = re.compile(r"""[`'"‘“]([^`'"’”]{1,200})[`'"’”]""")
@@ -74,38 +68,6 @@ def compare(
     remaining = len(now) - len(now_left)
     gone = [problem for problem, _ in was_left]
     return Delta(_in_order(new), _in_order(gone), _in_order(explained), remaining)
-
-
-def compared(
-    tool: str, version: str, command: str, before: tuple[ToolRun, Sequence[Problem]],
-    after: tuple[ToolRun, Sequence[Problem]], renamed: Mapping[str, str] | None = None, stops_at: str = "",
-    hides: str = "",
-) -> Compared:  # fmt: skip
-    """Of two runs that are not both complete nothing is said but how they went. A problem whose code matches `stops_at`
-    keeps the tool from looking for others: where there was one before, nothing can be compared; where there is one now,
-    no other is fixed. An error whose code matches `hides` keeps it from finding some: where one is new, no other is."""
-    first, then = before[0], after[0]
-    stopped_before, stopped_after = (_stops(side[1], stops_at) for side in (before, after))
-    if stopped_before and not stopped_after:
-        first = replace(first, answer=Answer.UNAVAILABLE, note=_STOPPED)
-    made = Compared(tool, version, command, first, then)
-    if not made.complete:
-        return made
-    delta = compare(before[1], after[1], renamed)
-    if stopped_after and not stopped_before:
-        delta = delta._replace(fixed=())
-        then = replace(then, note="; ".join(filter(None, [then.note, _STOPPED])))
-    elif delta.fixed and _stops([one for one in delta.new if one.severity is Severity.ERROR], hides):
-        delta = delta._replace(fixed=())
-        then = replace(then, note="; ".join(filter(None, [then.note, _HIDDEN])))
-    return Compared(
-        tool, version, command, first, then, delta.new[:SHOWN], delta.fixed[:SHOWN], len(delta.new),
-        len(delta.fixed), delta.remaining, len(delta.environment),
-    )  # fmt: skip
-
-
-def _stops(problems: Iterable[Problem], stops_at: str) -> bool:
-    return bool(stops_at) and any(re.fullmatch(stops_at, problem.code) for problem in problems)
 
 
 def normalised(message: str) -> str:

@@ -53,7 +53,7 @@ def _suite(root: ElementTree.Element, one: Compared) -> None:
     unlisted = max(one.new_count - len(one.new), 0) if one.complete else 0
     cases = max(len(listed) + bool(unlisted), 1)
     suite = _add(
-        root, "testsuite", name=one.tool, tests=str(cases), failures=str(len(listed) + bool(unlisted)), errors="0",
+        root, "testsuite", name=one.tool + one.where, tests=str(cases), failures=str(len(listed) + bool(unlisted)), errors="0",
         skipped=str(int(not one.complete)), time=f"{one.after.duration:.3f}",
     )  # fmt: skip
     for problem in listed:

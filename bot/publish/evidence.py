@@ -213,7 +213,9 @@ def _checker_row(one: Compared) -> Row:
         return Row(f"{_NOTHING} {name}", before, after, "not known" if late else "not compared")
     new, fixed = max(one.new_count, len(one.new)), max(one.fixed_count, len(one.fixed))
     told = f"**{new:,} new**" if new else "0 new"
-    return Row(f"{_LOOK if new else _GOOD} {name}", before, after, f"{told}, {fixed:,} fixed")
+    uncovered = max(one.uncovered_count, len(one.uncovered))
+    told += f", {fixed:,} fixed" + (f", {uncovered:,} uncovered" if uncovered else "")
+    return Row(f"{_LOOK if new else _GOOD} {name}", before, after, told)
 
 
 def _tool_run(run: ToolRun) -> str:
@@ -227,7 +229,7 @@ def _checker_remark(one: Compared) -> str:
     if one.environment:
         told = f"{one.environment:,} more say only that something is not installed here, and are not counted"
         notes[told] = None
-    return f"{shown_code(one.tool, 60)}: {'; '.join(notes)}" if notes else ""
+    return f"{shown_code(one.tool + one.where, 60)}: {'; '.join(notes)}" if notes else ""
 
 
 # Coverage

@@ -49,12 +49,13 @@ def _check(check: CheckResult) -> str:
 
 
 def _compared(one: Compared) -> str:
-    counts = (one.new_count, one.fixed_count, one.remaining, one.environment)
+    counts = (one.new_count, one.fixed_count, one.remaining, one.environment, one.uncovered_count)
+    listed = (one.new, one.fixed, one.uncovered)
     runs = [number for run in (one.before, one.after) for number in (run.problems, run.duration)]
     return (
-        _counted("diagnostics", max(len(one.new), len(one.fixed)), MAX_LISTED)
+        _counted("diagnostics", max(map(len, (*listed, one.projects))), MAX_LISTED)
         or _numbers("diagnostics", (*counts, *runs))
-        or next(filter(None, (_problem(problem) for problem in (*one.new, *one.fixed))), "")
+        or next(filter(None, (_problem(problem) for some in listed for problem in some)), "")
     )
 
 

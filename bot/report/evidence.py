@@ -71,6 +71,10 @@ class Checker(NamedTuple):
         return worst_first(self.compared.fixed)
 
     @property
+    def uncovered(self) -> Sequence[Problem]:
+        return worst_first(self.compared.uncovered)
+
+    @property
     def verdict(self) -> str:
         """What is said in place of figures."""
         late = Answer.TIMED_OUT in (self.compared.before.answer, self.compared.after.answer)

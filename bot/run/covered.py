@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
-from bot.contracts.pulls import Side
 from bot.contracts.tested import Coverage
 from bot.evidence.coverage import CONFIGURED, Measured, together, why_missing
 from bot.evidence.detect import Check
+from bot.run.changed_lines import changed_lines
 
 _MOST_LINES = 200_000
 
@@ -23,20 +23,12 @@ class Covered:
 
     def lines(self, tree_sha: str) -> dict[str, frozenset[int]]:
         """The lines of `tree_sha` that the base does not have, by path; those of very large changes in part."""
-        from bot.checkout.compare import diff_between
-        from bot.findings.parse import DiffError, parse_diff
-
-        try:
-            diff = parse_diff(diff_between(self._checkout.git, self._checkout.base_sha, tree_sha))
-        except (GitError, DiffError):
-            return {}
         found: dict[str, frozenset[int]] = {}
         left = _MOST_LINES
-        for file in diff.files:
-            changed = frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks))
+        for path, changed in changed_lines(self._checkout, tree_sha) or ():
             left -= len(changed)
-            if changed and left >= 0 and _is_text(file.path):
-                found[file.path] = changed
+            if changed and left >= 0 and _is_text(path):
+                found[path] = changed
         return found
 
     def told(self, checks: Sequence[Check], measured: Iterable[Measured | None]) -> Coverage | None:

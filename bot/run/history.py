@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
+from bot.run.changed_lines import changed_lines
 
 
 class History:
     """Paths are decoded with `surrogateescape`. Without a tree a question is about the base."""
 
     def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
         self._git = checkout.git
         self._base = checkout.base_sha
 
@@ -43,3 +47,12 @@ class History:
                 changed.append(words[at + 1])
                 at += 2
         return changed, renamed
+
+    def untouched(self, tree: str) -> Callable[[str, int], bool] | None:
+        """Whether a line of a file in `tree` stood in it before; `None` where that is not known. Raises `GitError`."""
+        by_path = changed_lines(self._checkout, tree)
+        if by_path is None:
+            return None
+        lines = dict(by_path)
+        unknown = set(self.changes(tree)[0]).difference(lines)  # no text, or another kind of file than before
+        return lambda path, line: bool(line) and path not in unknown and line not in lines.get(path, ())

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 
-def checkers_in_peace(inspection: Inspection, trees: Trees, cancel: CancelToken, say: Say) -> None:
-    """Those that timed out. Where no workshop can be had it stays as it is."""
-    say(f"run again on the base, since the time was up before: {', '.join(inspection.late)}")
+def checkers_in_peace(
+    inspection: Inspection, tree_sha: str, trees: Trees, cancel: CancelToken, say: Say
+) -> None:
+    """Those that timed out or that the change turns out to concern. Where no workshop can be had it stays as it is."""
+    say(f"run on the base, since there was no answer before: {', '.join(inspection.late(tree_sha))}")
     try:
         with trees.for_checks("checkers-in-peace", cancel) as workshop:
-            inspection.look_again(workshop)
+            inspection.look_again(workshop, tree_sha)
     except AgentError as error:
         say(f"the checkers could not be run again: {error}")
 

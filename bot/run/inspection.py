@@ -1,4 +1,5 @@
-"""The checkers of a run over the whole project, before the change and after it: the same ones, called alike.
+"""The checkers of a run over whole projects, before the change and after it: the same ones, called alike, in the same
+folders of the repository.
 
 They run in the workshop in which the checks do, before them: on a tree as the commit has it, with what setup left, and
 with nothing of the checks'. `bot/run/rounds.py` says when.
@@ -6,7 +7,7 @@ with nothing of the checks'. `bot/run/rounds.py` says when.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from bot.checkout.clone import Checkout
@@ -15,11 +16,16 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.plain_text import named
 from bot.contracts.problems import Answer, Compared
 from bot.contracts.wording import count_of
-from bot.evidence.checkers import Checker, choose, sets_up
-from bot.evidence.problems import compared, missing_modules
+from bot.evidence.by_project import Looked, Side, compared
+from bot.evidence.checkers import CHECKERS, Checker, sets_up
+from bot.evidence.choosing import choose, first_of_each
+from bot.evidence.moved_projects import Paired
+from bot.evidence.problems import missing_modules
+from bot.evidence.projects import above
 from bot.run.history import History
 from bot.run.inspected import Inspected, failed
-from bot.run.looks import Look
+from bot.run.looks import Key, Look
+from bot.run.tree_changes import TreeChanges
 from bot.workshop.client.workshop import Workshop
 
 LIMIT = 120
@@ -28,24 +34,25 @@ LIMIT = 120
 TOGETHER = 240
 """Seconds for all checkers of one round."""
 
-_PLACES = (".venv/", "venv/", "node_modules/")
+_PLACES = frozenset({".venv", "venv", "node_modules"})
+_NOT_RUN = "it was not run again, since it did not run before the change"
 
-_Looks = dict[str, Inspected]
+_Looks = dict[Key, Inspected]
 
 
 class Inspection:
-    """`named` are the checkers that policy names, `None` where it leaves the choice to the repository."""
+    """`only` are the checkers that policy names, `None` where it leaves the choice to the repository."""
 
     def __init__(
         self,
         checkout: Checkout,
         cancel: CancelToken,
-        named: Collection[str] | None = None,
+        only: Collection[str] | None = None,
         limit: float = LIMIT,
         together: float = TOGETHER,
     ) -> None:
         self._history = History(checkout)
-        self._named = named
+        self._only = only
         self._limit = limit
         self._together = together
         self._cancel = CancelToken()
@@ -54,7 +61,8 @@ class Inspection:
         self._down = ""
         self._before: _Looks = {}
         self._tried_again = False
-        self._after: dict[str, tuple[_Looks, Mapping[str, str]]] = {}
+        self._changes: dict[str, TreeChanges] = {}
+        self._after: dict[str, _Looks] = {}
 
     def wanted(self) -> bool:
         """Whether there is a checker for this repository. Asks git; not to be called before the first request."""
@@ -69,88 +77,109 @@ class Inspection:
         """Run them over the tree of `workshop`: the base, or `tree_sha`. False where one of them brought it down."""
         self._down = ""
         if tree_sha is None:
-            self._before = self._looks(workshop, self._history.paths(), self._checkers())
+            first = first_of_each(self._checkers())
+            self._before = self._looks(workshop, self._history.paths(), first, self._together)
             return not self._down
-        changed, renamed = self._history.changes(tree_sha)
-        spoilt = {checker.name: _spoilt(checker, changed) for checker in self._checkers()}
-        usable = [checker for checker in self._checkers() if self._worked_before(checker)]
-        looks = self._looks(workshop, self._history.paths(tree_sha), usable, spoilt)
-        for checker in usable:
-            if settings := self._reconfigured(checker, changed, tree_sha):
-                looks[checker.name] = looks[checker.name].because(
-                    f"the change also sets it up anew, in {settings}"
-                )
-        self._after[tree_sha] = (looks, renamed)
+        change = self._change(tree_sha)
+        usable = [one.after for one in change.pairs if one.after and self._is_usable(one)]
+        first = first_of_each(usable, change.paths, most=len(usable))
+        spoilt = {one.key: _spoilt(one, change.paths) for one in first}
+        looks = self._looks(workshop, self._history.paths(tree_sha), first, self._together, spoilt)
+        for one in first:
+            if one.key in looks and (settings := self._reconfigured(one, change.paths, tree_sha)):
+                looks[one.key] = looks[one.key].because(f"the change also sets it up anew, in {settings}")
+        self._after[tree_sha] = looks
         return not self._down
 
-    @property
-    def late(self) -> tuple[str, ...]:
-        """Those that timed out on the base while the agent was at work; none once they were tried again."""
-        return () if self._tried_again else self._timed_out()
+    def late(self, tree_sha: str) -> tuple[str, ...]:
+        """What is still to be run on the base, in words: those that timed out on it while the agent was at work, once,
+        and those beyond the first ones that the change turns out to concern."""
+        return tuple(dict.fromkeys(_in_words(one) for one in self._late(tree_sha)))
 
-    def look_again(self, workshop: Workshop) -> None:
-        """Run those once more over the base, for no longer together than one may take."""
-        late, self._tried_again, self._down = self._timed_out(), True, ""
-        checkers = [checker for checker in self._checkers() if checker.name in late]
-        self._before |= self._looks(workshop, self._history.paths(), checkers, together=self._limit)
-        for name in self._timed_out():
-            self._before[name] = self._before[name].because("nothing else of the run was running then")
+    def look_again(self, workshop: Workshop, tree_sha: str) -> None:
+        """Run those over the base, for no longer together than one may take."""
+        late, timed_out, self._down = self._late(tree_sha), self._timed_out(), ""
+        self._tried_again = True
+        self._before |= self._looks(workshop, self._history.paths(), late, self._limit)
+        for key in self._timed_out():
+            self._before[key] = self._before[key].because("nothing else of the run was running then")
         for checker in self._checkers():
-            if any(name in late and self._is_complete(name) for name in checker.instead_of):
-                self._before.pop(checker.name, None)
-
-    def _timed_out(self) -> tuple[str, ...]:
-        return tuple(name for name, look in self._before.items() if look.run.answer is Answer.TIMED_OUT)
-
-    def _is_complete(self, name: str) -> bool:
-        return name in self._before and self._before[name].run.answer is Answer.COMPLETE
+            stands_in_for = {(name, checker.folder) for name in checker.instead_of}
+            if any(key in timed_out and self._is_complete(key) for key in stands_in_for):
+                self._before.pop(checker.key, None)
 
     def compared(self, tree_sha: str | None) -> tuple[Compared, ...]:
         """Each checker before the change and with it; nothing where there is no change, or where nothing ran."""
         if tree_sha is None or tree_sha not in self._after:
             return ()
-        looks, renamed = self._after[tree_sha]
-        made = []
-        for checker in self._checkers():
-            if checker.name not in self._before:  # it stands in for another, which ran
-                continue
-            before = _doubted(self._before[checker.name])
-            after = looks.get(
-                checker.name, failed("it was not run again, since it did not run before the change")
-            )
-            if after.run.answer is Answer.COMPLETE and after.version != before.version:
-                after = after.because(f"with the change it is another version: {after.version}")
-            made.append(
-                compared(
-                    checker.name, before.version, checker.command, (before.run, before.problems),
-                    (after.run, after.problems), renamed, checker.stops_at, checker.hides,
-                )
-            )  # fmt: skip
-        return tuple(made)
+        change, looks = self._change(tree_sha), self._after[tree_sha]
+        looked = {checker.name: list[Looked]() for checker in CHECKERS}
+        left_out = {checker.name: list[str]() for checker in CHECKERS}
+        for pair in change.pairs:
+            checker = pair.before or pair.after
+            assert checker is not None
+            if pair.before is None or checker.key in self._before:
+                looked[checker.name].append(self._looked(pair, checker, looks))
+            elif not any((name, checker.folder) in self._before for name in checker.instead_of):
+                left_out[checker.name].append(checker.folder)
+        return tuple(
+            row
+            for name, some in looked.items()
+            if some
+            for row in compared(some, change.change(), left_out[name])
+        )
+
+    def _looked(self, pair: Paired, checker: Checker, looks: Mapping[Key, Inspected]) -> Looked:
+        before = _doubted(self._before[checker.key]) if pair.before else None
+        if pair.after is None:
+            return Looked(checker, _side(before), None)
+        after = looks.get(pair.after.key) or failed(_NOT_RUN)
+        if before and after.run.answer is Answer.COMPLETE and after.version != before.version:
+            after = after.because(f"with the change it is another version: {after.version}")
+        return Looked(checker, _side(before), _side(after))
+
+    def _late(self, tree_sha: str) -> list[Checker]:
+        timed_out = () if self._tried_again else self._timed_out()
+        wanted = first_of_each(self._checkers(), self._change(tree_sha).paths)
+        unseen = {one.key for one in wanted if one.key not in self._before}
+        stand_ins = {
+            one.key for one in wanted for name in one.instead_of if self._is_complete((name, one.folder))
+        }
+        return [one for one in self._checkers() if one.key in timed_out or one.key in unseen - stand_ins]
+
+    def _timed_out(self) -> tuple[Key, ...]:
+        return tuple(key for key, look in self._before.items() if look.run.answer is Answer.TIMED_OUT)
+
+    def _is_complete(self, key: Key) -> bool:
+        return key in self._before and self._before[key].run.answer is Answer.COMPLETE
+
+    def _is_usable(self, pair: Paired) -> bool:
+        """One that came with the change is looked at where the tool could be run before at all."""
+        if pair.before is not None:
+            return self._is_complete(pair.before.key)
+        return pair.after is not None and any(name == pair.after.name for name, _ in self._before)
 
     def _checkers(self) -> tuple[Checker, ...]:
         if self._chosen is None:
             try:
-                self._chosen = choose(self._history.paths(), self._history.read, self._named)
+                self._chosen = choose(self._history.paths(), self._history.read, self._only)
             except GitError:
                 self._chosen = ()
         return self._chosen
 
+    def _change(self, tree_sha: str) -> TreeChanges:
+        if tree_sha not in self._changes:
+            self._changes[tree_sha] = TreeChanges(self._history, tree_sha, self._checkers(), self._only)
+        return self._changes[tree_sha]
+
     def _looks(
-        self,
-        workshop: Workshop,
-        paths: Collection[str],
-        checkers: Collection[Checker],
-        spoilt: Mapping[str, str] = MappingProxyType({}),
-        together: float | None = None,
-    ) -> _Looks:
+        self, workshop: Workshop, paths: Collection[str], checkers: Iterable[Checker], together: float,
+        spoilt: Mapping[Key, str] = MappingProxyType({}),
+    ) -> _Looks:  # fmt: skip
         look = Look(workshop, self._cancel, self._limit)
-        looks = look.all(checkers, paths, self._together if together is None else together, spoilt)
+        looks = look.all(checkers, paths, together, spoilt)
         self._down = look.down
         return looks
-
-    def _worked_before(self, checker: Checker) -> bool:
-        return self._is_complete(checker.name)
 
     def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
         """A file by which the change sets up `checker`, or has it leave something out."""
@@ -162,12 +191,25 @@ class Inspection:
         return next((named(path) for path in sorted(changed) if sets_up(checker, path, texts(path))), "")
 
 
+def _side(look: Inspected | None) -> Side | None:
+    return Side(look.run, look.problems, look.version) if look else None
+
+
+def _in_words(checker: Checker) -> str:
+    return f"{checker.name} in {checker.folder}" if checker.folder else checker.name
+
+
 def _spoilt(checker: Checker, changed: Collection[str]) -> str:
     """Why a checker from the tree says nothing of this change: the change may have put it there."""
-    theirs = "project" in checker.where
-    # The folder itself may be a link that the change makes.
-    touched = next((path for path in changed if f"{path}/".startswith(_PLACES)), "")
-    return f"the change writes {named(touched)}, where it may be from" if theirs and touched else ""
+    if "project" not in checker.where:
+        return ""
+    around = {checker.folder, *above(checker.folder)}
+    for path in changed:
+        # The folder itself may be a link that the change makes.
+        places = (place for place in (path, *above(path)) if place.rpartition("/")[2] in _PLACES)
+        if any(place.rpartition("/")[0] in around for place in places):
+            return f"the change writes {named(path)}, where it may be from"
+    return ""
 
 
 def _doubted(before: Inspected) -> Inspected:

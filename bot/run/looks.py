@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from bot.contracts.cancel import CancelToken
@@ -12,10 +12,14 @@ from bot.evidence.checkers import Checker
 from bot.run.inspected import Inspected, failed, inspected
 from bot.workshop.client.workshop import Workshop, WorkshopError
 
-SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
+_SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
 
 _OVER = "the run was over before it"
 _NO_TIME = "the checkers before it took all the time that there is for them"
+
+
+Key = tuple[str, str]
+"""The checker's name and the folder of the project."""
 
 
 @dataclass(slots=True)
@@ -29,32 +33,37 @@ class Look:
 
     def all(
         self,
-        checkers: Collection[Checker],
+        checkers: Iterable[Checker],
         paths: Collection[str],
         together: float,
-        spoilt: Mapping[str, str],
-    ) -> dict[str, Inspected]:
-        """What each finds, by its name. `paths` are all that the tree has; `spoilt` says why one is not to be run;
+        spoilt: Mapping[Key, str],
+    ) -> dict[Key, Inspected]:
+        """What each finds, by its key. `paths` are all that the tree has; `spoilt` says why one is not to be run;
         `together` is in seconds."""
-        looks: dict[str, Inspected] = {}
+        looks: dict[Key, Inspected] = {}
         until = time.monotonic() + together
         for checker in checkers:
-            if any(looks[name].run.answer is Answer.COMPLETE for name in checker.instead_of if name in looks):
+            others = ((name, checker.folder) for name in checker.instead_of)
+            if any(looks[key].run.answer is Answer.COMPLETE for key in others if key in looks):
                 continue
-            if spoilt.get(checker.name):
-                looks[checker.name] = failed(spoilt[checker.name])
+            if spoilt.get(checker.key):
+                looks[checker.key] = failed(spoilt[checker.key])
                 continue
             limit = min(self.limit, until - time.monotonic())
-            looks[checker.name] = self._one(checker, paths, limit) if limit > 0 else _no_time()
+            looks[checker.key] = self._one(checker, paths, limit) if limit > 0 else _no_time()
         return looks
 
     def _one(self, checker: Checker, paths: Collection[str], limit: float) -> Inspected:
         if self.cancel.fired or self.down:
             return failed(self.down or _OVER)
         files, all_of_them = checker.files_of(paths)
-        call = {name: value for name, value in asdict(checker).items() if name in SENT}
         began = time.monotonic()
-        question = {"checker": call, "files": list(files), "timeout": limit}
+        question = {
+            "checker": as_sent(checker),
+            "files": list(files),
+            "folder": checker.folder,
+            "timeout": limit,
+        }
         try:
             outcome = self.workshop.call("problems_of", question, self.cancel)
         except WorkshopError as error:
@@ -64,6 +73,12 @@ class Look:
         if self.cancel.wait(0):
             return failed(_OVER)
         return found if all_of_them else found.because(f"only the first {len(files)} files were looked at")
+
+
+def as_sent(checker: Checker) -> dict[str, object]:
+    """What the tool host is told of it."""
+    whole = asdict(checker) | {"arguments": checker.called}
+    return {name: whole[name] for name in _SENT}
 
 
 def _no_time() -> Inspected:

@@ -1,5 +1,5 @@
-"""One round of checks, the checkers before them, in a workshop over a new tree. Without a workshop there is no evidence,
-and that is said: it never fails."""
+"""One round of checks, the checkers before them, in a workshop over a new tree. Where there is no workshop there is no
+evidence, and that is said: it never fails."""
 
 from __future__ import annotations
 

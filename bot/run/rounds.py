@@ -123,8 +123,8 @@ class Rounds:
         if self.checks:
             self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
         in_time = time.monotonic() < self._until and not self._cancel.fired
-        if in_time and self._inspection and self._inspection.late:
-            checkers_in_peace(self._inspection, self._trees, self._cancel, self._say)
+        if in_time and self._inspection and self._inspection.late(tree_sha):
+            checkers_in_peace(self._inspection, tree_sha, self._trees, self._cancel, self._say)
         before = [self._in_peace.get(number, ran) for number, ran in enumerate(before)]
         covered = self._covered
         wanted = Wanted(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.checkers import NAMES
-from bot.evidence.checkers import CHECKERS, choose, sets_up
+from bot.evidence.checkers import CHECKERS, sets_up
+from bot.evidence.choosing import choose
 
 
 def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:
@@ -24,7 +25,7 @@ def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[
         ({"a.py": "", "setup.cfg": "[mypy]\n"}, ["ruff", "ty", "mypy", "python-syntax"]),
         ({"a.ts": "", "tsconfig.json": "{}", "biome.jsonc": ""}, ["tsc", "biome"]),
         ({"a.js": "", ".oxlintrc.json": ""}, ["oxlint"]),
-        ({"sub/tsconfig.json": "{}"}, []),
+        ({"sub/tsconfig.json": "{}"}, ["tsc"]),
         ({"Cargo.toml": ""}, ["cargo"]),
         ({"go.mod": "", "a.go": ""}, ["gopls", "go-vet"]),
         ({"bin/run.sh": ""}, ["shellcheck", "bash"]),

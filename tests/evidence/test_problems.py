@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.problems import Answer, Problem, Severity, ToolRun
-from bot.evidence.problems import SHOWN, compare, compared, missing_modules, new_errors, tell_model
+from bot.contracts.problems import Problem, Severity
+from bot.evidence.problems import compare, missing_modules
 
 ONE = Problem("ty", "a.py", 3, 5, Severity.ERROR, "invalid", "Expected `int`, found `str`", snippet="f('x')")
-RAN = ToolRun(Answer.COMPLETE, 1)
 
 
 def other(**fields: object) -> Problem:
@@ -93,64 +92,6 @@ def test_each_tool_says_in_its_own_words_what_is_missing(code: str, message: str
     said = other(code=code, message=message)
     assert missing_modules([said, said]) == 1
     assert len(compare([said], [said, other(code=code, message=message, path="b")]).environment) == 1
-
-
-@pytest.mark.parametrize("answer", [Answer.TIMED_OUT, Answer.UNAVAILABLE])
-def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> None:
-    silent = ToolRun(answer)
-    for before, after in (((silent, ()), (RAN, [ONE])), ((RAN, [ONE]), (silent, ()))):
-        result = compared("ty", "1", "ty check", before, after)
-        assert not result.complete
-        assert (result.new_count, result.fixed_count, result.remaining, result.new, result.fixed) == (
-            0,
-            0,
-            0,
-            (),
-            (),
-        )
-
-
-def test_an_error_at_which_a_tool_stops_fixes_nothing_and_hides_what_was_there() -> None:
-    syntax = other(code="TS1005")
-    now = compared("tsc", "5", "tsc", (RAN, [ONE, other(line=9)]), (RAN, [syntax]), None, r"TS1\d{3}")
-    assert (now.new, now.fixed_count, now.complete) == ((syntax,), 0, True)
-    assert "what else is wrong is not known" in now.after.note
-    mended = compared("tsc", "5", "tsc", (RAN, [syntax]), (RAN, [ONE]), None, r"TS1\d{3}")
-    assert (mended.complete, mended.new_count) == (False, 0)
-    still = compared("tsc", "5", "tsc", (RAN, [syntax]), (RAN, [syntax]), None, r"TS1\d{3}")
-    assert (still.complete, still.remaining) == (True, 1)
-
-
-def test_where_a_new_error_hides_others_none_is_fixed() -> None:
-    """As `cargo check` and `go vet` do it, whose errors of a file that does not parse are all that is left."""
-    warned = other(severity=Severity.WARNING, message="just a warning")
-    now = compared("cargo", "1", "cargo check", (RAN, [ONE]), (RAN, [other(code="")]), None, "", ".*")
-    assert (now.new_count, now.fixed, now.fixed_count) == (1, (), 0)
-    assert "what is fixed is not known" in now.after.note
-    for after, code in (([warned], ".*"), ([other(code="F401")], "invalid-syntax"), ([], ".*")):
-        mended = compared("ruff", "1", "ruff check", (RAN, [ONE]), (RAN, after), None, "", code)
-        assert (mended.fixed_count, mended.after.note) == (1, "")
-
-
-def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
-    many = [other(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
-    many[6000] = other(line=6001, message="the one error")
-    many = [many[6000]] + [replace(each, severity=Severity.WARNING) for each in many]
-    result = compared("ty", "1", "ty check", (RAN, [ONE]), (RAN, many))
-    assert (result.new_count, result.fixed_count, len(result.new)) == (10_001, 1, SHOWN)
-    assert result.new[0].severity is Severity.ERROR
-
-
-def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
-    warned = other(severity=Severity.WARNING, message="just a warning")
-    result = compared("ty", "1", "ty check", (RAN, [ONE]), (RAN, [ONE, warned, other(path="b.py", code="")]))
-    told = tell_model(new_errors([result]))
-    assert "- b.py:3:5 ty: Expected `int`, found `str`\n  3 | f('x')\n" in told
-    assert "a.py" not in told
-    many = compared(
-        "ty", "1", "c", (RAN, []), (RAN, [other(line=n, snippet=str(n), code=str(n)) for n in range(30)])
-    )
-    assert "and 20 more" in tell_model(new_errors([many]))
 
 
 _SOME = st.lists(

@@ -46,13 +46,14 @@ class Rows:
     flooded: bool = False
 
 
-def rows(finds: Iterable[Find], root: str, unit: str = "") -> Rows:
-    """The finds in files beneath `root`. `unit` is what columns count where it is not code points: utf-8 or utf-16."""
+def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> Rows:
+    """The finds in files beneath `root`. `unit` is what columns count where it is not code points: utf-8 or utf-16.
+    `folder` is the one of `root` that the checker ran in, and named files from."""
     sources = _Sources(root)
     made: list[Row] = []
     outside = size = 0
     for find in finds:
-        path = _inside(find.path, root)
+        path = _inside(find.path, root, folder)
         if path is None:
             outside += 1
             continue
@@ -86,7 +87,7 @@ def one_line(text: object, longest: int, root: str = "") -> str:
     return line[:longest]
 
 
-def _inside(path: object, root: str) -> str | None:
+def _inside(path: object, root: str, folder: str = "") -> str | None:
     """The path relative to `root`; `None` for what is no path of a file in it."""
     if not isinstance(path, str) or not path or len(path) > _LONGEST["path"] or not path.isprintable():
         return None
@@ -94,6 +95,8 @@ def _inside(path: object, root: str) -> str | None:
         if path.startswith(f"{prefix}/"):
             path = path[len(prefix) + 1 :]
             break
+    else:
+        path = posixpath.join(folder, path)
     path = posixpath.normpath(path)
     outside = path.startswith(("/", "../", ".git/")) or path in (".", "..", ".git")
     return None if outside else path

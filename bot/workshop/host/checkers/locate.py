@@ -1,4 +1,8 @@
-"""Where a checker's program is: ours, the project's own, or one on PATH. Nothing is ever installed."""
+"""Where a checker's program is: ours, the project's own, or one on PATH. Nothing is ever installed.
+
+A project may be a folder of the repository; what is the project's is then looked for there and in the folders above it,
+the nearest first.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +17,39 @@ PLACES = (".venv/bin", "venv/bin", "node_modules/.bin")
 _ENVIRONMENTS = (".venv", "venv", "env")
 
 
+def folders(root: Path, folder: str) -> list[Path]:
+    """`folder` and those that it is in, up to the repository's own."""
+    here = root / folder
+    return [here, *(above for above in here.parents if above.is_relative_to(root))] if folder else [root]
+
+
 def find(
-    name: str, where: Sequence[str], root: Path, ours: Mapping[str, str], environment: Mapping[str, str]
+    name: str,
+    where: Sequence[str],
+    around: Sequence[Path],
+    ours: Mapping[str, str],
+    environment: Mapping[str, str],
 ) -> str:
-    """The program called `name`, looked for in the order of `where` (`ours`, `project`, `path`); empty for none."""
+    """The program called `name`, looked for in the order of `where` (`ours`, `project`, `path`); empty for none.
+    `around` are the folders of the project."""
     for place in where:
         if place == "ours" and (own := ours.get(name)) and _runs(own):
             return own
         if place == "project":
-            for folder in PLACES:
-                if _runs(program := str(root / folder / name)):
+            for program in (str(folder / place / name) for folder in around for place in PLACES):
+                if _runs(program):
                     return program
         if place == "path" and (found := shutil.which(name, path=environment.get("PATH", ""))):
             return found
     return ""
 
 
-def has_python_environment(root: Path, environment: Mapping[str, str]) -> bool:
-    """Whether what the project imports can be there: an environment of its own, or one that is active."""
-    own = any((root / name / "pyvenv.cfg").is_file() for name in _ENVIRONMENTS)
-    return own or bool(environment.get("VIRTUAL_ENV"))
+def python_environment(around: Sequence[Path], environment: Mapping[str, str]) -> str:
+    """Where what the project imports can be: the environment that is active, or the nearest of its own; else empty."""
+    own = (folder / name for folder in around for name in _ENVIRONMENTS)
+    return environment.get("VIRTUAL_ENV") or next(
+        (str(env) for env in own if (env / "pyvenv.cfg").is_file()), ""
+    )
 
 
 def _runs(program: str) -> bool:

@@ -1,5 +1,5 @@
-"""`problems_of`: one checker over the whole project, its output read. The supervisor's own question and no tool of the
-model's: which checkers there are, and how they are called, is its affair."""
+"""`problems_of`: one checker over a whole project, the repository or a folder of it, and its output read. A question of
+the supervisor's and no tool of the model's: which checkers there are, and how they are called, is its affair."""
 
 from __future__ import annotations
 
@@ -34,38 +34,55 @@ class _Ran(NamedTuple):
     words: str
 
 
+class _Place(NamedTuple):
+    """Where a checker runs: `around` are its folder and those above it, up to the repository's."""
+
+    folder: str
+    around: Sequence[Path]
+    environment: Mapping[str, str]
+
+
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    """`metadata["state"]` is complete, timed_out or unavailable; `rows` are the problems of a complete run."""
+    """`metadata["state"]` is complete, timed_out or unavailable; `rows` are the problems of a complete run. Their paths
+    are the repository's, also where the checker ran in a `folder` of it."""
     began = time.monotonic()
     checker = arguments["checker"]
     deadline = began + float(arguments["timeout"])
-    said = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context)
-    python = locate.has_python_environment(context.root, context.environment)
-    facts = {"duration": round(time.monotonic() - began, 4), "python": python}
+    folder = str(arguments.get("folder", ""))
+    around = locate.folders(context.root, folder)
+    python = locate.python_environment(around, context.environment)
+    # One in a folder looks for an environment there alone, and several projects may share the one above them.
+    shared = {"VIRTUAL_ENV": python} if folder and python else {}
+    place = _Place(folder, around, {**context.environment, **shared})
+    said = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, place)
+    facts = {"duration": round(time.monotonic() - began, 4), "python": bool(python)}
     return ToolOutcome(str(said.get("note", "")), metadata=said | facts)
 
 
 def _check(
-    checker: Mapping[str, Any], files: Sequence[str], deadline: float, context: Context
+    checker: Mapping[str, Any], files: Sequence[str], deadline: float, context: Context, place: _Place
 ) -> dict[str, Any]:
     name = str(checker["program"])
+    if not place.around[0].is_dir():
+        return _none("unavailable", f"there is no folder {one_line(place.folder, _NOTE)}")
     ours = {**context.programs, "python-of-the-host": sys.executable}
-    program = locate.find(name, checker["where"], context.root, ours, context.environment)
+    program = locate.find(name, checker["where"], place.around, ours, place.environment)
     if not program:
         own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
         return _none("unavailable", f"{name} is not there{own}")
     version = ""
     if checker["version"]:
-        probe = _run([program, *checker["version"]], min(deadline, time.monotonic() + _PROBE_LIMIT), context)
+        limit = min(deadline, time.monotonic() + _PROBE_LIMIT)
+        probe = _run([program, *checker["version"]], limit, context, place)
         version = one_line(probe.output.decode("utf-8", "replace"), 60)
         if probe.ended.stopped or probe.ended.exit_code or not version:
             return _none("unavailable", f"{name} does not run here{_because(probe, context)}")
     argv = [program, *(str(word).replace("{tmp}", str(context.tmp)) for word in checker["arguments"]), *files]
-    ran = _run(argv, deadline, context, together=checker["together"])
-    return {"version": version, **_judged(checker, ran, context)}
+    ran = _run(argv, deadline, context, place, together=checker["together"])
+    return {"version": version, **_judged(checker, ran, context, place.folder)}
 
 
-def _judged(checker: Mapping[str, Any], ran: _Ran, context: Context) -> dict[str, Any]:
+def _judged(checker: Mapping[str, Any], ran: _Ran, context: Context, folder: str) -> dict[str, Any]:
     if ran.ended.timed_out:
         return _none("timed_out", f"it did not end in {ran.ended.duration:.0f} s")
     if ran.ended.cancelled:
@@ -82,6 +99,7 @@ def _judged(checker: Mapping[str, Any], ran: _Ran, context: Context) -> dict[str
             forms.FORMS[checker["form"]](ran.output.decode("utf-8", "replace")),
             str(context.root),
             checker["unit"],
+            folder,
         )
     except forms.FormError as error:
         return _none("unavailable", one_line(str(error), _NOTE, str(context.root)))
@@ -90,13 +108,15 @@ def _judged(checker: Mapping[str, Any], ran: _Ran, context: Context) -> dict[str
     return {"state": "complete", "note": "", "rows": found.rows, "outside": found.outside}
 
 
-def _run(argv: Sequence[str], deadline: float, context: Context, *, together: bool = False) -> _Ran:
+def _run(
+    argv: Sequence[str], deadline: float, context: Context, place: _Place, *, together: bool = False
+) -> _Ran:
     """Run a program as the model's commands are: watched, limited, and with all that it started dead at its end."""
     output = Buffer(_MOST_OUTPUT)
     words = context.tmp / f".words-{context.seq}"
     script = _TOGETHER if together else _APART
     environment = {
-        **context.environment,
+        **place.environment,
         "CARGO_NET_OFFLINE": "true",
         "CARGO_TARGET_DIR": str(context.tmp / "cargo-target"),
         "GOTOOLCHAIN": "local",
@@ -104,7 +124,7 @@ def _run(argv: Sequence[str], deadline: float, context: Context, *, together: bo
     }
     ended = shell.run_command(
         ["bash", "-c", script, "bash", str(words), *argv],
-        cwd=context.root,
+        cwd=place.around[0],
         environment=environment,
         timeout=max(deadline - time.monotonic(), 0.1),
         cancelled=context.cancelled,

@@ -1,0 +1,169 @@
+"""Which folders are projects, what looks at each, and which is which after a change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from bot.evidence.checkers import CHECKERS, Checker, sets_up
+from bot.evidence.choosing import MOST, choose, first_of_each
+from bot.evidence.moved_projects import paired
+from bot.evidence.projects import typescripts, workspaces
+
+CARGO = "[workspace]\nmembers = ['crates/*']\nexclude = ['fuzz', 'crates/apart']\n"
+
+
+def folders(files: Mapping[str, str], name: str) -> list[str]:
+    return [checker.folder for checker in choose(files, files.get) if checker.name == name]
+
+
+def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
+    (known,) = [checker for checker in CHECKERS if checker.name == name]
+    return replace(known, folder=folder, apart=apart)
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "found"),
+    [
+        ("tsc", {"web/tsconfig.json": "{}", "api/tsconfig.json": "{}"}, ["api", "web"]),
+        ("tsc", {"tsconfig.json": "{}", "a/node_modules/x/tsconfig.json": "{}", "a/testdata/tsconfig.json": ""}, [""]),
+        # One that others only extend has nothing to look at.
+        ("tsc", {"tsconfig.json": '{"files": []}', "a/tsconfig.json": '{"extends": "../tsconfig.json"}'}, ["a"]),
+        ("tsc", {"tsconfig.json": '{"files": [], "references": [{"path": "./a"}, {"path": "b/tsconfig.json"}]}',
+                 "a/tsconfig.json": '{"references": [{"path": "../c"}]}', "b/tsconfig.json": "{}",
+                 "c/tsconfig.json": "{}", "d/tsconfig.json": "{}"}, ["", "d"]),
+        ("tsc", {"web/tsconfig.json": '{"references": [{"path": "./tsconfig.app.json"}]}',
+                 "web/tsconfig.app.json": "{}"}, ["web"]),
+        ("tsc", {"tests/tsconfig.json": "{}", "deep/er/web/tsconfig.json": "{}"}, ["deep/er/web", "tests"]),
+        ("cargo", {"Cargo.toml": CARGO, "crates/a/Cargo.toml": "", "crates/apart/Cargo.toml": "", "fuzz/Cargo.toml": "",
+                   "stray/Cargo.toml": ""}, ["", "fuzz", "crates/apart"]),
+        ("cargo", {"rust/Cargo.toml": "[package]", "rust/sub/Cargo.toml": "[package]"}, ["rust", "rust/sub"]),
+        ("cargo", {"Cargo.toml": "no = [toml", "a/Cargo.toml": ""}, ["", "a"]),
+        ("go-vet", {"go.mod": "", "tools/go.mod": "", "vendor/x/go.mod": "", "go.work": ""}, ["", "tools"]),
+        ("ruff", {"pyproject.toml": "[tool.ruff]", "a/ruff.toml": "", "a/a.py": "", "b.py": ""}, [""]),
+        ("ruff", {"a/ruff.toml": "", "a/a.py": "", "a/b/ruff.toml": "", "a/b/c.py": "", "b.py": ""}, ["", "a"]),
+        ("ruff", {"a/ruff.toml": "", "a/a.py": ""}, ["a"]),
+        ("ty", {"api/pyproject.toml": "", "api/a.py": "", "b.py": ""}, ["", "api"]),
+        ("ty", {"pyproject.toml": "", "docs/pyproject.toml": "", "a.py": ""}, [""]),  # no Python there
+        ("mypy", {"a.py": "", "api/mypy.ini": "", "web/setup.cfg": "[mypy]"}, ["api", "web"]),
+        ("pyright", {"api/pyproject.toml": "[tool.pyright]", "a.py": ""}, ["api"]),
+        ("biome", {"biome.json": "", "web/biome.json": ""}, [""]),  # which finds the other by itself
+        ("oxlint", {"web/.oxlintrc.json": "", "web/x/.oxlintrc.json": ""}, ["web"]),
+    ],
+)  # fmt: skip
+def test_a_repository_may_hold_several_projects(name: str, files: dict[str, str], found: list[str]) -> None:
+    assert folders(files, name) == found
+
+
+def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
+    text = '// one\n{ /* two */ "files": [], "x": "// no comment, /* none",\n "references": [ {"path": "./a",}, ], }'
+    assert typescripts(["tsconfig.json", "a/tsconfig.json"], {"tsconfig.json": text}.get) == {"": True}
+
+
+@pytest.mark.parametrize(
+    "text", ["/*" * 100_000, '"\\' * 100_000, '{"a":' * 100_000, '"' + "\\" * 199_999, "[" * 99_999]
+)
+def test_settings_without_end_are_no_settings(text: str) -> None:
+    began = time.process_time()
+    assert typescripts(["tsconfig.json"], lambda path: text) == {"": False}
+    assert workspaces(["Cargo.toml"], lambda path: text) == [""]
+    assert time.process_time() - began < 20  # and not an hour
+
+
+def test_thousands_of_projects_are_found_without_reading_each() -> None:
+    files = [
+        f"p{number}/{name}"
+        for number in range(3_000)
+        for name in ("tsconfig.json", "Cargo.toml", "pyproject.toml", "a.py")
+    ]
+    read: list[str] = []
+    found = choose(files, lambda path: read.append(path))
+    assert len(read) < 500
+    assert (
+        len(first_of_each(found)) == MOST * 3 + 2
+    )  # tsc, cargo, ty; ruff and Python's syntax are for all of them
+    by_tool = [checker.name for checker in found[:5]]
+    assert len(set(by_tool)) == 5  # the first of each before the second of any
+
+
+def test_ruff_looks_for_what_cannot_run_only_where_nobody_configured_it() -> None:
+    files = {"api/ruff.toml": "", "api/a.py": "", "b.py": ""}
+    top, api = (checker for checker in choose(files, files.get) if checker.name == "ruff")
+    assert top.called[-3:] == ("--select", "E9,F", "--extend-exclude=./api")
+    assert (api.folder, "--select" in api.called) == ("api", False)
+
+
+def test_files_are_named_from_the_folder_that_a_checker_runs_in() -> None:
+    gopls = named("gopls", "tools", ("tools/x",))
+    assert gopls.files_of(["a.go", "tools/b.go", "tools/x/c.go", "toolsmith/d.go"]) == (("b.go",), True)
+
+
+def test_those_that_hold_a_changed_file_come_first() -> None:
+    all_of_them = [named("tsc", f"p{number:02}") for number in range(20)] + [named("cargo")]
+    first = first_of_each(all_of_them, ["p15/src/a.ts", "README.md"])
+    assert [one.folder for one in first if one.name == "tsc"] == [
+        "p15",
+        *(f"p{number:02}" for number in range(MOST - 1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "path", "counts"),
+    [
+        ("tsc", "web", "web/tsconfig.json", True),
+        ("tsc", "web", "web/src/tsconfig.json", True),
+        ("tsc", "web", "tsconfig.base.json", True),  # which it may extend
+        ("tsc", "web", "api/tsconfig.json", False),
+        ("tsc", "web", "web/package.json", True),
+        ("cargo", "rust", ".cargo/config.toml", True),
+        ("cargo", "rust", "rust/a/build.rs", True),
+        ("cargo", "rust", "other/build.rs", False),
+        ("cargo", "rust", "rust/Cargo.lock", True),
+        ("ruff", "api", ".gitignore", True),
+    ],
+)
+def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
+    name: str, folder: str, path: str, counts: bool
+) -> None:
+    assert sets_up(named(name, folder), path, ("typescript",)) is counts
+
+
+def pairs(
+    before: list[Checker], after: list[Checker], renamed: Mapping[str, str], paths: list[str]
+) -> list[tuple[str | None, str | None]]:
+    found = paired(before, after, renamed, paths)
+    return [(one.before and one.before.folder, one.after and one.after.folder) for one in found]
+
+
+def test_a_project_keeps_its_identity_when_its_folder_is_renamed() -> None:
+    renamed = {"site/a.ts": "web/a.ts", "site/tsconfig.json": "web/tsconfig.json"}
+    paths = ["api/tsconfig.json", *renamed]
+    before, after = [named("tsc", "api"), named("tsc", "web")], [named("tsc", "api"), named("tsc", "site")]
+    assert pairs(before, after, renamed, paths) == [("api", "api"), ("web", "site")]
+
+
+def test_one_that_appears_and_one_that_is_gone_are_no_pair() -> None:
+    before, after = [named("cargo", "old"), named("cargo")], [named("cargo"), named("cargo", "new")]
+    paths = ["Cargo.toml", "new/Cargo.toml"]
+    assert pairs(before, after, {}, paths) == [("old", None), ("", ""), (None, "new")]
+    assert pairs([named("ty")], [named("ty"), named("cargo", "new")], {}, paths) == [
+        ("", "")
+    ]  # no Rust before
+
+
+def test_one_whose_file_is_still_there_is_looked_at_whatever_it_says_now() -> None:
+    """Settings that leave everything out are no way around it."""
+    assert pairs([named("tsc")], [], {}, ["tsconfig.json"]) == [("", "")]
+    assert pairs([named("ty", "api")], [named("ty")], {}, ["api/a.py"]) == [("api", "api")]
+    assert pairs([named("ty", "api")], [named("ty")], {}, ["a.py"]) == [("api", None)]
+
+
+def test_what_is_left_out_moves_with_the_project_that_looks_there() -> None:
+    before = [named("ruff", "", ("web",)), named("ruff", "web")]
+    after = [named("ruff", "", ("site", "more")), named("ruff", "site"), named("ruff", "more")]
+    top, web = paired(before, after, {"site/a.py": "web/a.py"}, ["site/a.py", "more/ruff.toml", "more/a.py"])
+    assert top.after and top.after.apart == ("site",)
+    assert web.after and web.after.folder == "site"
