@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from bot.policy.globs import matches, normalise
 from bot.policy.rule import CommandPattern, CommandRule, PathRule
 from bot.policy.schema import Effect
-from bot.policy.shell import ShellCommand, Words, parse_shell
+from bot.policy.shell import ShellCommand, parse_shell
+from bot.policy.within import Words
 
 
 def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
@@ -38,11 +39,29 @@ def allows_words(rule: CommandRule, words: Words) -> bool:
 
 
 def _hits_words(rule: CommandRule, words: Words) -> bool:
-    """By the last part of the command's name: `/usr/bin/git` is git."""
+    """By the last part of the command's name: `/usr/bin/git` is git. Options before a subcommand make no difference."""
     plain = (posixpath.basename(words[0]), *words[1:])
     return any(
-        _any_pattern(rule.patterns, one) and not _any_pattern(rule.exceptions, one) for one in {words, plain}
+        any(_begins_loosely(pattern, one) for pattern in rule.patterns)
+        and not _any_pattern(rule.exceptions, one)
+        for one in {words, plain}
     )
+
+
+def _begins_loosely(pattern: CommandPattern, words: Words) -> bool:
+    """Whether `words` begin with the pattern, but for options that it does not name, each with a value or without."""
+    at = 0
+    for place, token in enumerate(pattern):
+        is_value = False
+        while place and at < len(words) and words[at] not in token:
+            if not is_value and not words[at].startswith("-"):
+                return False
+            is_value = words[at].startswith("-") and words[at] != "--" and "=" not in words[at]
+            at += 1
+        if at == len(words) or words[at] not in token:
+            return False
+        at += 1
+    return True
 
 
 def _any_glob(globs: Sequence[str], path: str) -> bool:

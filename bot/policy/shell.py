@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from bot.policy.within import Words, commands_within, texts_within
 from bot.policy.wrappers import runs_another
 
 if TYPE_CHECKING:
@@ -30,7 +33,9 @@ MAX_PARSING = 0.2
 # Beneath this many bytes no text comes near the limit, so none is kept.
 _SURELY_SHORT = 512
 
-Words = tuple[str, ...]
+# How many commands within commands are looked for, one in another and in all.
+_DEEPEST = 4
+_MOST_SEEN = 1_000
 
 _JOINTS = frozenset({"&&", "||", ";", "|", "\n"})
 _CONTAINERS = frozenset({"program", "list", "pipeline"})
@@ -38,6 +43,7 @@ _NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _PLAIN_ASCII = re.compile(r"[A-Za-z0-9_@%+=:,./-]")
 _NAME = re.compile(r"[A-Za-z0-9_.+/-]+")
+_ESCAPED = re.compile(r"\\(.)")
 _SPECIAL_IN_QUOTES = re.compile(r"[$`\\!]")
 _BETWEEN_WORDS = re.compile(r"[ \t]*")
 _BETWEEN_COMMANDS = re.compile(r"[ \t\n]*")
@@ -47,8 +53,9 @@ _BETWEEN_COMMANDS = re.compile(r"[ \t\n]*")
 class ShellCommand:
     """`simple` holds the words of each command, `None` when the whole is opaque.
 
-    `seen` holds the words of every command that is in sight, whatever stands around it: enough for a rule
-    that denies, never for one that allows. It ends a command at the first word whose value is not in sight.
+    `seen` holds the words of every command that is in sight, whatever stands around it, those within other commands
+    last: enough for a rule that denies, never for one that allows. It ends a command at the first word whose value is
+    not in sight.
     """
 
     simple: tuple[Words, ...] | None
@@ -63,11 +70,40 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
     if tree is None:
         return ShellCommand(None, ())
     root = tree.root_node
-    commands = (node for node in _walk(root) if node.type == "command")
-    seen = tuple(words for node in commands if (words := _seen_words(node, command)))
+    seen = _seen(tree, command, seconds)
     if "\\\n" in command or _NOT_TEXT.search(command) or root.has_error:
         return ShellCommand(None, seen)
     return ShellCommand(_simple_commands(root, command), seen)
+
+
+def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:
+    """The commands in sight, then those within them, level by level."""
+    plain = _in_tree(tree, command)
+    if "\\\n" in command and (joined := _parse(whole := command.replace("\\\n", ""), seconds)) is not None:
+        plain += [words for words in _in_tree(joined, whole) if words not in plain]
+    found, end = list(plain), time.thread_time() + seconds
+    ahead = deque((words, 1) for words in plain)
+    while ahead and len(found) < _MOST_SEEN and time.thread_time() < end:
+        outer, depth = ahead.popleft()
+        for words in islice(_within(outer, seconds), _MOST_SEEN - len(found)):
+            found.append(words)
+            if depth < _DEEPEST:
+                ahead.append((words, depth + 1))
+            if time.thread_time() > end:
+                break
+    return tuple(found)
+
+
+def _in_tree(tree: Tree, command: str) -> list[Words]:
+    nodes = (node for node in _walk(tree.root_node) if node.type == "command")
+    return [words for node in nodes if (words := _seen_words(node, command))]
+
+
+def _within(words: Words, seconds: float) -> Iterator[Words]:
+    yield from filter(None, commands_within(words))
+    for text in texts_within(words):
+        if (tree := _parse(text, seconds)) is not None:
+            yield from _in_tree(tree, text)
 
 
 def _parse(command: str, seconds: float) -> Tree | None:
@@ -144,16 +180,55 @@ def _command_words(node: Node, source: str) -> Words | None:
 
 def _seen_words(node: Node, source: str) -> Words:
     words: list[str] = []
-    for child in node.children:
-        if child.type == "variable_assignment" and not words:
+    for child in [*node.children, *_after_redirects(node)]:
+        if (child.type == "variable_assignment" and not words) or child.type.endswith("_redirect"):
             continue
-        word = _literal(
-            child.children[0] if child.type == "command_name" and child.children else child, source
-        )
+        inner = child.children[0] if child.type == "command_name" and child.children else child
+        if not words and source[inner.start_byte : inner.end_byte] == "!":
+            continue
+        word = _literal(inner, source)
+        if word is None:
+            word = _unescaped(inner, source)
         if word is None:
             break
         words.append(word)
     return tuple(words)
+
+
+def _after_redirects(node: Node) -> list[Node]:
+    """In `git >log push` the parser takes `push` for another place to write to."""
+    around = node.parent
+    if around is None or around.type != "redirected_statement":
+        return []
+    redirects = [child for child in around.children if child.type == "file_redirect"]
+    return [place for one in redirects for place in one.children_by_field_name("destination")[1:]]
+
+
+def _unescaped(node: Node, source: str) -> str | None:
+    """The value of a word with backslashes in it, such as `\\curl`, or with `{}`; for a rule that denies."""
+    text = source[node.start_byte : node.end_byte]
+    if "{}" in text and all(map(_is_plain, text.replace("{}", ""))):
+        return text
+    if node.type == "ansi_c_string":
+        return _escapes(text[2:-1])
+    if node.type == "word" and "\\" in text and not node.children:
+        plain = _ESCAPED.sub(r"\1", text)
+        return plain if all(map(_is_plain, plain)) else None
+    if node.type == "concatenation":
+        parts = [
+            part if (part := _literal(child, source)) is not None else _unescaped(child, source)
+            for child in node.children
+        ]
+        return None if None in parts else "".join(filter(None, parts))
+    return None
+
+
+def _escapes(text: str) -> str | None:
+    """What `$'...'` stands for, where it is ASCII."""
+    try:
+        return text.encode("ascii").decode("unicode_escape")
+    except UnicodeError:
+        return None
 
 
 def _literal(node: Node, source: str) -> str | None:

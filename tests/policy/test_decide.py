@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision, decide, may_write
 from bot.policy.load import load_policy
 from bot.policy.schema import Effect, Policy
+from bot.policy.shell import parse_shell
 
 RULES = """\
 rules:
@@ -125,7 +128,37 @@ def test_a_denied_command_is_denied_wherever_it_stands_in_the_line(command: str)
     assert _command(command).effect is Effect.DENY
 
 
-@pytest.mark.parametrize("command", ["git log", "git", "gitk push", "echo git push", "git fetch --dry-run"])
+WITHIN = [
+    "git -C . push", "git --no-pager push", "git -c a=b -q push", "git --git-dir=x push", "git >x push",
+    "GIT=1 git push", "> /dev/null curl x", "\\curl x", "c\\url x", "$'c\\x75rl' x", "cu\\\nrl x", "! ! curl x",
+    "env -i A=b curl x",
+    "timeout -k 5 60 curl x", "nice -n 10 curl x", "sudo -u root git push", "xargs -I{} git push {}", "flock /x curl y",
+    "time -f x curl y", "exec -a x curl", "command -p curl", "busybox curl x", "find . -execdir sh -c 'git push' ';'",
+    "bash -lc 'cd x; git push'", "eval 'git' push", "su -c 'git push' root", "flock x -c 'git push'", "uv run git push",
+    "env --split-string='curl x'", "alias p='git push'; p", "git -c alias.x='!git push' x", "git bisect run curl x",
+    "git submodule foreach 'git push'", "bash -c \"sh -c 'curl x'\"", "trap 'curl x' EXIT",
+    "docker run -it image curl x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", WITHIN)
+def test_a_denied_command_is_denied_inside_another_one(command: str) -> None:
+    assert _command(command).effect is Effect.DENY
+
+
+def test_commands_within_commands_are_looked_for_in_bounded_time() -> None:
+    started = time.thread_time()
+    for command in ("find . -exec sh -c 'a b' ';' " * 270, "bash -c " + "'x y; z' " * 900, "sudo -u " * 1000):
+        assert len(parse_shell(command).seen) <= 1000
+    assert time.thread_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git log", "git", "gitk push", "echo git push", "git fetch --dry-run", "git log --grep push", "git stash push",
+     "git commit -m push", "xargs grep curl", "timeout 60 pytest tests/curl", "find . -name curl",
+     "bash -c 'echo curl'"],
+)  # fmt: skip
 def test_other_commands_are_allowed(command: str) -> None:
     assert _command(command).allowed
 

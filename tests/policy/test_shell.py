@@ -43,7 +43,41 @@ WRAPPERS = [
     "git fetch ext::sh",
     "git config alias.x y",
     "docker run x",
+    "linux64 curl x",
+    "x86_64 curl x",
+    "/lib64/ld-linux-x86-64.so.2 /usr/bin/curl x",
+    "ssh-agent curl x",
+    "gpg-agent --daemon curl x",
+    "perl5.36-x86_64-linux-gnu -e x",
+    "python3.12-dbg -c x",
+    "vim.tiny +!x",
+    "nc.openbsd x 1",
+    "git clone -u 'curl x' . y",
+    "git clone -qu 'curl x' . y",
+    "git send-email --sendmail-cmd=x y",
+    "apt-get update -o APT::Update::Pre-Invoke::=x",
+    "go build -toolexec x fmt",
+    "go vet -vettool=x fmt",
+    "npm install --git=x y",
+    "gcc @options y.c",
+    "x86_64-linux-gnu-gcc -wrapper curl,x y.c",
+    "gcc-12 -wrapper curl,x y.c",
+    "cpp -wrapper curl,x y.c",
+    "pip3.11 --python x list",
+    "prove -e x y",
+    "pylint --init-hook=x y",
+    "rustc -Clinker=x y.rs",
+    "cargo build --config x",
 ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git clone -q . y", "git push -u origin x", "go build ./...", "gcc -O2 -c x.c", "pip list", "npm test",
+     "base64 x", "sha256sum x", "cargo build", "mypy --strict bot", "npm install --global-style y"],
+)  # fmt: skip
+def test_what_runs_no_other_command_is_simple(command: str) -> None:
+    assert parse_shell(command).simple is not None
 
 
 @pytest.mark.parametrize("command", WRAPPERS)

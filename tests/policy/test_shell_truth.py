@@ -25,7 +25,24 @@ BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="bash is not here")
 
 # Programs that some rows need, and a machine may lack.
-PROGRAMS = ("cmake", "ed", "gcc", "gdb", "git", "make", "node", "perl", "python3", "script", "vim", "zip")
+PROGRAMS = (
+    *(
+        "cmake",
+        "cpp",
+        "ed",
+        "gcc",
+        "gdb",
+        "git",
+        "linux64",
+        "make",
+        "node",
+        "perl",
+        "prove",
+        "python3",
+        "script",
+    ),
+    *("ssh-agent", "vim", "vimdiff", "zip"),
+)
 
 
 def _here(command: str) -> bool:
