@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from bot.agent.accounted import accounted
 from bot.agent.journal import Journal, SubJournal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import (
@@ -57,7 +58,7 @@ def receive(
         last = Failed(NOT_WHOLE, canceled=cancel.fired)
     if isinstance(last, Failed):
         deltas.flush()
-    return last
+    return accounted(last, request)
 
 
 def drained(
@@ -73,7 +74,7 @@ def drained(
             last = event
         elif isinstance(event, Retrying):
             retrying(event)
-    return last or Failed(NOT_WHOLE, canceled=cancel.fired)
+    return accounted(last or Failed(NOT_WHOLE, canceled=cancel.fired), request)
 
 
 def _events(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:

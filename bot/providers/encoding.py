@@ -103,9 +103,17 @@ def string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+_MOST_TOKENS = 10**9
+"""More than any response has: a price must stay a number, and a run that is told of more ends by its limits."""
+
+
 def count(value: Any, otherwise: int = 0) -> int:
-    """A number of tokens; `otherwise` where it is left out or null, which is not the same as 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else otherwise
+    """A number of tokens; `otherwise` where it is left out, null, which is not the same as 0, or no such number."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return otherwise
+    return min(value, _MOST_TOKENS)
 
 
 def _refuse(constant: str) -> float:

@@ -157,7 +157,9 @@ def test_a_broken_stream_keeps_what_had_arrived(tmp_path: Path) -> None:
     partial = Message("assistant", (Text("I think that"), call("echo", '{"te', "a", complete=False)))
     bench = Bench([Failed("The stream broke.", partial=partial, usage=Usage(7))], tmp_path)
     end = bench.run()
-    assert (end.stop, end.final_text, end.usage) == (StopReason.PROVIDER_ERROR, "I think that", Usage(7))
+    assert (end.stop, end.final_text) == (StopReason.PROVIDER_ERROR, "I think that")
+    assert end.usage.input == 7
+    assert end.usage.output > 0, "what was written of it counts, although nobody reported it"
     assert next(bench.journal().records(ResponseFailed)).parts == partial.parts
     answered(bench)
 

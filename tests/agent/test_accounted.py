@@ -1,0 +1,62 @@
+"""What a response counts as where the API said nothing of it: an estimate, so that the limits hold all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.agent.accounted import accounted
+from bot.contracts.events import Complete, Failed
+from bot.contracts.limits import Limits
+from bot.contracts.messages import Finish, Message, Text, Usage
+from bot.contracts.model import ModelRequest
+from bot.contracts.outcome import StopReason
+from bot.providers.encoding import count
+from tests.support.scripted import call, says
+from tests.support.sessions import Bench
+
+REQUEST = ModelRequest("s" * 4000, (), [Message("user", (Text("u" * 4000),))])
+LONG = Message("assistant", (Text("a" * 4000),))
+
+
+def complete(usage: Usage) -> Complete:
+    return Complete(LONG, Finish.END_TURN, "end_turn", usage)
+
+
+def test_an_answer_without_a_count_is_estimated_by_its_length() -> None:
+    usage = accounted(complete(Usage()), REQUEST).usage
+    assert 1900 < usage.input < 2200
+    assert 900 < usage.output < 1100
+
+
+def test_a_count_of_the_api_is_taken_as_it_is() -> None:
+    assert accounted(complete(Usage(1, output=1)), REQUEST).usage == Usage(1, output=1)
+
+
+def test_of_an_answer_that_was_cut_off_what_had_come_counts() -> None:
+    cut = Failed("cut", partial=LONG, usage=Usage(5, output=1))
+    assert accounted(cut, REQUEST).usage.input == 5
+    assert accounted(cut, REQUEST).usage.output > 900
+    uncounted = accounted(Failed("cut", partial=LONG), REQUEST).usage
+    assert (uncounted.input > 1900, uncounted.output > 900) == (True, True)
+
+
+def test_a_request_that_nothing_came_of_costs_nothing() -> None:
+    assert accounted(Failed("503", status=503), REQUEST).usage == Usage()
+
+
+@pytest.mark.parametrize("limits", [Limits(tokens=3000), Limits(cost_usd=0.01)])
+def test_the_limits_hold_where_the_api_reports_nothing(tmp_path: Path, limits: Limits) -> None:
+    answers = [says("a" * 4000, call("echo", f'{{"text": "{n}"}}', f"c{n}"), usage=Usage()) for n in range(9)]
+    bench = Bench(answers, tmp_path, limits=limits)
+    assert bench.run().stop is StopReason.BUDGET
+
+
+@pytest.mark.parametrize(
+    ("reported", "counted"),
+    [(7, 7), (7.0, 7), (7.5, 3), (-7, 3), (True, 3), ("7", 3), (None, 3), (float("nan"), 3), (float("inf"), 3),
+     (10**400, 10**9), (0, 0)],
+)  # fmt: skip
+def test_a_number_that_no_response_has_does_not_get_into_the_sum(reported: object, counted: int) -> None:
+    assert count(reported, 3) == counted
