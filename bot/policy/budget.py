@@ -26,6 +26,11 @@ class RunBudget:
     output: int | None = None
     usd_a_day: float | None = None
 
+    @property
+    def runs_commands(self) -> bool:
+        """Whether the model is given any: of none there is no limit to come to."""
+        return self.commands != 0 and self.output != 0
+
 
 def run_budget(policy: Policy, tier: Tier, asked_usd: float | None = None) -> RunBudget:
     """The least that applies. `asked_usd` is the request's `--budget`: it can only lower the limit."""

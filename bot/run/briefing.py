@@ -11,10 +11,12 @@ from bot.checkout.clone import Checkout
 from bot.contracts.request import Request, Verb
 from bot.evidence.detect import Check
 from bot.run.instructions import Instructions
-from bot.run.profiles import Profile
+from bot.run.profiles import SHELL, Profile
 
 if TYPE_CHECKING:
     from bot.run.reviewing import Reviewing
+
+_NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are run all the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Briefing:
             checks=() if self.profile.unrun else tuple(check.command for check in self.checks),
             notes=(*looked_at, *self.checkout.notes, *self._missing_last()),
             diff=self._diff(),
-            unrun=self.profile.unrun,
+            unrun=self.profile.unrun or ("" if SHELL in self.profile.tools else _NO_COMMANDS),
             instructions=tuple((one.path, _whole(one)) for one in self.instructions),
         )
 

@@ -20,7 +20,7 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolSpec
-from bot.policy.budget import RunBudget, run_budget
+from bot.policy.budget import RunBudget
 from bot.policy.decide import may_write
 from bot.providers.connect import adapted
 from bot.providers.models import cost
@@ -45,7 +45,7 @@ def hold(run: Run, provider_under_way: Background[Provider]) -> Ended:
         run.workshop.open()
     provider = adapted(provider_under_way.result(), run.policy.models)
     run.model = provider.info.name
-    budget = run_budget(run.policy, run.tier, run.job.budget_usd)
+    budget = run.budget
     run.rounds.end_by(budget.minutes)
     session = _session(run, provider, budget, last)
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
@@ -74,7 +74,8 @@ def _resume(run: Run) -> Resumed | None:
 def _session(run: Run, provider: Provider, budget: RunBudget, last: Resumed | None) -> Session:
     """What the loop works with; the journal's first lines are written."""
     turns = min(budget.turns, run.profile.turns or budget.turns)
-    limits = Limits(turns, budget.tokens, budget.usd, budget.minutes, budget.commands, budget.output)
+    printed = (budget.commands, budget.output) if budget.runs_commands else (None, None)
+    limits = Limits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
     run.toolbox = toolbox = RunToolbox(
         run.workshop, run.gatekeeper, run.profile, run.results.of(run.profile), lambda: run.listening.turn,
         overlaps=run.subagents.tool.read_only,

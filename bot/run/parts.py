@@ -14,6 +14,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolOutcome
 from bot.gate.detect import Detector
+from bot.policy.budget import run_budget
 from bot.policy.schema import Policy
 from bot.providers.connect import adapted
 from bot.run.agent_workshop import AgentWorkshop
@@ -30,7 +31,7 @@ from bot.run.listening import Listening
 from bot.run.looking_on import LookingOn
 from bot.run.network import Network
 from bot.run.new_errors import TryInWorkshop
-from bot.run.profiles import REPORT_FINDING, profile_of
+from bot.run.profiles import REPORT_FINDING, profile_of, without_commands
 from bot.run.results import Results
 from bot.run.rounds import Rounds
 from bot.run.server_terms import server_terms
@@ -94,10 +95,12 @@ class Run:
         self.proposing = propose_writes(self.policy, job.request, task, self.journal.write)
         self.models = LentModels(lambda: self.model, self.policy, job.connect_named)
         self.skills = RunSkills(skills, job.folder, self.confinement, self.root, self.models)
+        profile = profile_of(
+            job.request, last.outcome.request.verb if last else None, writes=self.proposing is not None
+        )
+        self.budget = run_budget(self.policy, self.tier, job.budget_usd)
         self.profile = self.skills.offered_by(
-            profile_of(
-                job.request, last.outcome.request.verb if last else None, writes=self.proposing is not None
-            )
+            profile if self.budget.runs_commands else without_commands(profile)
         )
 
     def _house(self, task: Task | None) -> None:

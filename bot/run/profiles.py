@@ -120,6 +120,11 @@ def profile_of(request: Request, last: Verb | None = None, *, writes: bool = Fal
 def recorded_profile(header: Header) -> Profile:
     """The profile that a recorded run had: what it went on from shows in the tools that it was given."""
     names = {tool.name for tool in header.tools}
+    profile = _by_tools(header, names)
+    return profile if SHELL in names else without_commands(profile)
+
+
+def _by_tools(header: Header, names: set[str]) -> Profile:
     writes = PROPOSE_WRITE in names
     if names & set(WRITING):
         return profile_of(header.request, writes=writes)
@@ -139,8 +144,12 @@ def _triage(verb: Verb) -> Profile:
 
 def without_running(profile: Profile, reason: str) -> Profile:
     """`profile` where no code of the repository may be run, for `reason`."""
-    tools = tuple(name for name in profile.tools if group(name) != SHELL)
-    return replace(profile, tools=tools, setup=False, checks=False, unrun=reason)
+    return replace(without_commands(profile), setup=False, checks=False, unrun=reason)
+
+
+def without_commands(profile: Profile) -> Profile:
+    """`profile` where the model is given no commands; what the policy names is run all the same."""
+    return replace(profile, tools=tuple(name for name in profile.tools if group(name) != SHELL))
 
 
 def why_not_run(request: Request) -> str:

@@ -7,8 +7,9 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.request import Verb
+from bot.policy.budget import RunBudget
 from bot.run.conclude import exit_code
-from tests.support.fix_script import EDITS, VIEW, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage
 from tests.support.verb_runs import carry_out, request_in
@@ -34,3 +35,25 @@ def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> N
     assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
     kept = came.folder.journal.read_text().splitlines()
     assert len([line for line in kept if '"name":"bash"' in line and '"exit_code"' in line]) == 5
+
+
+def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> None:
+    """And the checks that the policy names are run, since they do not count."""
+    policy = "version: 1\nbudget: {commands: 0}\nchecks: [python3 -m unittest]\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    came = carry_out(
+        stage, request_in(stage, Verb.FIX), [VIEW, shell("touch evil"), Turn(EDITS), DESCRIBE, DONE]
+    )
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    assert came.outcome.status is Status.CHANGED
+    assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
+    assert [check.after.state.value for check in came.outcome.checks] == ["passed"]
+    assert "gives you none" in came.first
+    assert "bash" not in came.tools
+    assert "Used so far" not in came.folder.journal.read_text()
+
+
+def test_commands_that_may_print_nothing_are_none() -> None:
+    assert not RunBudget(1, 1, 1, output=0).runs_commands
+    assert RunBudget(1, 1, 1, commands=1, output=1).runs_commands
+    assert RunBudget(1, 1, 1).runs_commands
