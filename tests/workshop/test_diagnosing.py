@@ -90,6 +90,7 @@ def test_a_new_file_has_no_problems_before_and_what_is_not_installed_is_no_news(
 
 def test_what_a_command_changed_is_looked_at_too(real: Workshop) -> None:
     """Breaks: bot/workshop/host/diagnosing.py "names = self._scanner.touched" (an empty list in its place)."""
+    call(real, "view", path="app.py")
     outcome = call(real, "bash", command="sed -i 's/f(1)/f()/' app.py")
     assert "missing-argument" in found(outcome)[1]
     assert found(call(real, "bash", command="git checkout -q app.py"))[0].startswith("Diagnostics: no new")

@@ -102,7 +102,7 @@ class Diagnosing:
         if tool == _VIEW and not outcome.is_error:
             self._read(str(outcome.metadata.get("path", "")))
         names, moved = _edited(tool, outcome.metadata)
-        if tool in _SHELL and self._session is not None:
+        if tool in _SHELL and self._loader is not None:
             # Before a file was read, what a command changed is told with the next result, when it was scanned for.
             names = self._scanner.touched(lambda name: of_interest(name) or may_be_script(name))
         if self._pending:
