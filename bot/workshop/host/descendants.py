@@ -23,14 +23,19 @@ Test = Callable[[int], bool]
 def sweep(codes: dict[int, int] | None = None) -> int:
     """Kill and reap every child of this process, and theirs, until none is left. Returns how many still ran; `codes`
     is given the exit codes of the children."""
-    return sweep_only(lambda _: True, codes)
+    return _sweep(children, codes)
 
 
-def sweep_only(mine: Test, codes: dict[int, int] | None = None) -> int:
-    """As `sweep`, of those children that are `mine` alone, with what is below them. Reaps nobody else's."""
+def sweep_orphans(mine: Test) -> int:
+    """As `sweep`, of those that lost their parent and came to this process, as far as they are `mine`, with what is
+    below them. Reaps nobody else's."""
+    return _sweep(lambda: [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)], None)
+
+
+def _sweep(find: Callable[[], list[int]], codes: dict[int, int] | None) -> int:
     ran: set[int] = set()
     deadline = time.monotonic() + _SWEEP_LIMIT
-    while (tops := [pid for pid in children() if mine(pid)]) and time.monotonic() < deadline:
+    while (tops := find()) and time.monotonic() < deadline:
         ran.update(kill([*tops, *(lower for top in tops for lower in below(top))]))
         for pid in tops:
             _take(pid, codes)
@@ -83,11 +88,19 @@ def children(pid: int | None = None) -> list[int]:
     found: list[int] = []
     try:
         for task in os.listdir(folder):
-            with open(f"{folder}/{task}/children", "rb", buffering=0) as listing:
-                found += map(int, listing.read().split())
-    except (FileNotFoundError, ProcessLookupError):
-        return found  # it, or one of its threads, ended meanwhile
+            found += _of_thread(f"{folder}/{task}")
+    except FileNotFoundError:
+        return found  # it ended meanwhile
     return found
+
+
+def _of_thread(task: str) -> list[int]:
+    """The children of one thread: those that it forked. Orphans are given to a process's first thread that lives."""
+    try:
+        with open(f"{task}/children", "rb", buffering=0) as listing:
+            return list(map(int, listing.read().split()))
+    except (FileNotFoundError, ProcessLookupError):
+        return []  # it ended meanwhile
 
 
 def below(pid: int) -> Iterator[int]:

@@ -4,10 +4,10 @@ Forked from the host, it runs one command after the other, and is done with one 
 left. What the command does to its own processes (new sessions, double forks, an emptied environment) makes no
 difference: whoever loses its parent becomes a child of this process. It ends with the host.
 
-What is said over the socket: the host sends `RUN`, the length of a JSON object and the object (`argv`, `cwd`,
-`environment`, `tell`) with a descriptor for both outputs, and `SWEEP` where all that is left should be killed now. The
-keeper answers with `REPLY`: `FAILED`, or with `tell` `BEGUN`, first; `ENDED` when the command is over and left
-something running; `DONE` when nothing of it is left.
+What is said over the socket: the host sends `RUN`, the length of a JSON object and the object (`argv`, `cwd`, `tell`,
+`environment` or `null` for that of the command before) with a descriptor for both outputs, and `SWEEP` where all that
+is left should be killed now. The keeper answers with `REPLY`: `FAILED`, or with `tell` `BEGUN`, first; `ENDED` when the
+command is over and left something running; `DONE` when nothing of it is left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import signal
 import struct
 import sys
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from bot.workshop.host import descendants, limits
 from bot.workshop.host.limits import Limits
@@ -79,6 +79,7 @@ def _do_nothing(number: int, frame: object) -> None:
 class _Keeper:
     def __init__(self, sock: int) -> None:
         self._sock = _socket.socket(fileno=sock)
+        self._environment: dict[str, str] = {}
         self._woken, wake = os.pipe()
         for fd in (self._woken, wake):
             os.set_blocking(fd, False)
@@ -100,7 +101,9 @@ class _Keeper:
             size = LENGTH.unpack(self._exactly(LENGTH.size))[0]
             try:
                 job = json.loads(self._exactly(size))
-                leader = _start(job, output)
+                if job["environment"] is not None:
+                    self._environment = job["environment"]
+                leader = _start(job["argv"], job["cwd"], self._environment, output)
             except OSError as error:
                 self._say(FAILED, error.errno or errno.EIO)
                 continue
@@ -147,13 +150,12 @@ class _Keeper:
             return  # the host is gone; the next read ends this process
 
 
-def _start(job: Mapping[str, Any], output: int) -> int:
-    environment: dict[str, str] = job["environment"]
-    os.chdir(job["cwd"])
+def _start(argv: list[str], cwd: str, environment: dict[str, str], output: int) -> int:
+    os.chdir(cwd)
     try:
         return os.posix_spawn(
-            _found(job["argv"][0], environment),
-            job["argv"],
+            _found(argv[0], environment),
+            argv,
             environment,
             file_actions=(
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),

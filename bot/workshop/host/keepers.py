@@ -46,6 +46,7 @@ class Keeper:
     def __init__(self, limits: Limits) -> None:
         here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._sock = here
+        self._environment: Mapping[str, str] = {}
         self.pid = os.fork()
         if self.pid == 0:
             keeper.live(there.detach(), limits)
@@ -61,9 +62,8 @@ class Keeper:
         """Have a command started with both its outputs going to the descriptor `output`; a word follows where that
         fails, and where it is done if it should `tell`. Nothing is waited for, since the command may stop its keeper.
         Raises `EOFError` when that is gone."""
-        job = json.dumps(
-            {"argv": list(argv), "cwd": str(cwd), "environment": dict(environment), "tell": tell}
-        ).encode()
+        given = None if environment == self._environment else dict(environment)
+        job = json.dumps({"argv": list(argv), "cwd": str(cwd), "environment": given, "tell": tell}).encode()
         message = keeper.RUN + keeper.LENGTH.pack(len(job)) + job
         descriptor = output.to_bytes(4, sys.byteorder)
         try:
@@ -72,6 +72,7 @@ class Keeper:
             self._sock.sendall(message[sent:])
         except OSError as error:
             raise EOFError from error
+        self._environment = environment
 
     def word(self) -> Word:
         """The next one. Raises `OSError` where the command could not be started, `EOFError` when the keeper is gone."""
@@ -173,6 +174,6 @@ class Keepers:
         how many still ran."""
         with self._lock:
             kept = self._all.keys() | self._beside
-            ran = descendants.sweep_only(lambda pid: pid not in kept)
+            ran = descendants.sweep_orphans(lambda pid: pid not in kept)
         unmapped.drop_segments()
         return ran
