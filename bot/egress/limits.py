@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bot.contracts.network import Tunnel
 
 _MIB = 1024 * 1024
-_MOST_NOTED = 1000
+_MOST_REFUSED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Caps:
     connect_time: float = 15.0
     idle_time: float = 60.0
     time: float = 900.0
+    goodbye: float = 2.0
     parallel: int = 32
     tunnels: int = 5000
 
@@ -38,6 +39,7 @@ class Ledger:
         self.up = 0
         self.noted: list[Tunnel] = []
         self.left_out = 0
+        self._refused = 0
 
     def refusal(self) -> str:
         """Why no further tunnel may be opened, or nothing."""
@@ -50,8 +52,11 @@ class Ledger:
         return ""
 
     def note(self, tunnel: Tunnel) -> None:
-        """Keep `tunnel` for the report; of more than 1,000 only the number."""
-        if len(self.noted) < _MOST_NOTED:
+        """Keep `tunnel` for the report; of more than 1,000 that were refused only the number. None of these keeps out
+        one that was allowed, of which there are at most `caps.tunnels`."""
+        if not tunnel.allowed:
+            self._refused += 1
+        if tunnel.allowed or self._refused <= _MOST_REFUSED:
             self.noted.append(tunnel)
         else:
             self.left_out += 1

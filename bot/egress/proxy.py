@@ -50,13 +50,19 @@ class Proxy:
 
     @property
     def tunnels(self) -> tuple[Tunnel, ...]:
-        """What was asked for so far and what came of it, in the order in which it ended; the first 1,000."""
+        """What was asked for so far and what came of it, in the order in which it ended: every tunnel, and the first
+        1,000 requests that were refused."""
         return tuple(self._ledger.noted)
 
     @property
     def left_out(self) -> int:
-        """How many more there were."""
+        """How many more were refused, or closed without a word."""
         return self._ledger.left_out
+
+    @property
+    def open(self) -> int:
+        """How many connections there are now."""
+        return self._ledger.open
 
     def close(self) -> None:
         """End every tunnel and stop listening. May be called again, from any thread."""
@@ -89,9 +95,13 @@ class Proxy:
             if self._ledger.open <= _MOST_OPEN:
                 serving = Serving(reader, writer, self._ledger)
                 self._ledger.note(await serving.serve(self.targets, self._resolve))
+            else:
+                self._ledger.left_out += 1
         finally:
-            self._ledger.open -= 1
-            await hang_up(writer)
+            try:
+                await hang_up(writer, self._ledger.caps.goodbye)
+            finally:
+                self._ledger.open -= 1
 
 
 async def _cancel_all() -> None:

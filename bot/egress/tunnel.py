@@ -64,7 +64,7 @@ class Serving:
                     await self._move_both(source, sink)
             finally:
                 if sink is not None:
-                    await hang_up(sink)
+                    await hang_up(sink, self._caps.goodbye)
         except _Refused as refused:
             why = str(refused)
             await _answer(self._writer, refused.status, why)
@@ -178,11 +178,16 @@ class Serving:
             raise _CutOff(f"cut off: more than {self._caps.down} bytes came")
 
 
-async def hang_up(writer: asyncio.StreamWriter) -> None:
-    """Close a connection, whatever state it is in."""
+async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:
+    """Close a connection, whatever state it is in. What still waits to be sent is dropped after `patience` seconds:
+    whoever does not read would keep it, and its descriptor, for ever."""
     writer.close()
-    with contextlib.suppress(OSError):  # broken already
-        await writer.wait_closed()
+    try:
+        with contextlib.suppress(OSError, TimeoutError):  # broken already, or nobody reads
+            async with asyncio.timeout(patience):
+                await writer.wait_closed()
+    finally:
+        writer.transport.abort()
 
 
 async def _answer(writer: asyncio.StreamWriter, status: int, why: str) -> None:

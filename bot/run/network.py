@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SETUP = "setup"
 """The name of the workshop in which setup's commands run."""
 
+_UNNOTED = "too many to be noted one by one"
 _MOST_SHOWN = 20
 
 
@@ -65,6 +66,8 @@ class Network:
             key = (tunnel.host, tunnel.allowed, tunnel.why)
             so_far = found.get(key, HostUse(*key))
             found[key] = HostUse(*key, so_far.tunnels + 1, so_far.up + tunnel.up, so_far.down + tunnel.down)
+        if left := sum(proxy.left_out for proxy in self._proxies):
+            found["", False, _UNNOTED] = HostUse("", False, _UNNOTED, left)
         return tuple(sorted(found.values(), key=lambda use: (use.allowed, use.host, use.why)))
 
     def _way_out(self, presets: Sequence[str]) -> WayOut | None:
@@ -85,14 +88,19 @@ def _mirrors(named: str) -> tuple[Mirror, ...]:
 
 
 def said(uses: Sequence[HostUse]) -> tuple[str, ...]:
-    """One sentence a host, for the journal and for people; at most twenty."""
-    shown = [_sentence(use) for use in uses[:_MOST_SHOWN]]
+    """One sentence a host, for the journal and for people; at most twenty, of which refused ones leave room for those
+    that something was sent to."""
+    reached = [use for use in uses if use.allowed][:_MOST_SHOWN]
+    refused = [use for use in uses if not use.allowed][: _MOST_SHOWN - len(reached)]
+    shown = [_sentence(use) for use in (*refused, *reached)]
     left = len(uses) - len(shown)
     return (*shown, f"Network: {count_of(left, 'further host')}.") if left > 0 else tuple(shown)
 
 
 def _sentence(use: HostUse) -> str:
     how = count_of(use.tunnels, "tunnel")
+    if use.why == _UNNOTED:
+        return f"Network: {count_of(use.tunnels, 'further request')} met a limit, and what for was not noted."
     if not use.allowed:
         return f"Network: {use.host or 'something that is no host'} was refused ({how}): {use.why}."
     kib = (use.down + 1023) // 1024

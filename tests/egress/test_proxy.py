@@ -275,6 +275,41 @@ def test_too_many_tunnels_at_once_are_refused(place: Place) -> None:
     assert b"more than 1 tunnels at once" in answer
 
 
+def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Place) -> None:
+    proxy, address = place.proxy(Caps(time=0.5, goodbye=0.2))
+    secure = place.client.wrap_socket(tunnel(place, address), server_hostname=HOST)
+    with secure, contextlib.suppress(OSError):
+        secure.sendall(b"90000000")
+        ended(proxy)
+        assert eventually(lambda: proxy.open == 0, 30)
+
+
+def test_refused_requests_keep_no_tunnel_out_of_the_log(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.egress.limits._MOST_REFUSED", 5)
+    proxy, address = place.proxy()
+    for number in range(8):
+        connect(address, f"CONNECT a{number}.test:443 HTTP/1.1\r\n\r\n".encode())[0].close()
+    with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
+        secure.sendall(b"5")
+        assert secure.recv(5) == b"xxxxx"
+    ended(proxy, 6)
+    assert [noted.host for noted in proxy.tunnels if noted.allowed] == [f"{HOST}:{place.port}"]
+    assert eventually(lambda: proxy.left_out == 3, 30)
+
+
+def test_connections_that_are_closed_without_a_word_are_counted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.egress.proxy._MOST_OPEN", 2)
+    proxy, address = place.proxy()
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(socket.create_connection(address, timeout=30))
+        assert eventually(lambda: proxy.left_out == 3, 30)
+
+
 def test_closing_ends_open_tunnels_and_the_socket(place: Place) -> None:
     proxy, address = place.proxy()
     with tunnel(place, address) as connection:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from bot.contracts.errors import UsageError
+from bot.contracts.network import HostUse
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
+from bot.run.network import said
 from tests.support.fix_script import shell
 from tests.support.model_script import Say, Turn
 from tests.support.registry import registry
@@ -115,3 +117,17 @@ def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage
             [Turn((Say("Done."),))],
             more={"SLASH_AGENT_MIRRORS": "ruby=https://x.test/"},
         )
+
+
+def test_hosts_that_were_refused_crowd_out_none_that_was_reached() -> None:
+    refused = [HostUse(f"h{number}.example", False, "not on the list", 1) for number in range(50)]
+    uses = [
+        *refused,
+        HostUse("", False, "too many to be noted one by one", 7),
+        HostUse("pypi.org", True, "", 1, 9, 5),
+    ]
+    lines = said(uses)
+    assert "Network: pypi.org, 1 tunnel, 1 KiB came and 9 bytes went." in lines
+    assert len(lines) == 21
+    assert lines[-1] == "Network: 32 further hosts."
+    assert said(uses[-2:])[0] == "Network: 7 further requests met a limit, and what for was not noted."
