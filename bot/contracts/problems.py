@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+
+_NUMBER = re.compile(r"\d+\.\d[\w.+-]*")
 
 
 class Severity(StrEnum):
@@ -77,9 +80,9 @@ class Compared:
 
     @property
     def named(self) -> str:
-        """The tool and its version, before which most print their name, and where it ran."""
-        known = self.version.startswith(self.tool)
-        return (self.version if known else f"{self.tool} {self.version}".rstrip()) + self.where
+        """The tool, the number of its version, beside which most print their name and more, and where it ran."""
+        number = _NUMBER.search(self.version)
+        return f"{self.tool} {number[0] if number else self.version}".rstrip() + self.where
 
     @property
     def where(self) -> str:

@@ -23,6 +23,7 @@ SHOWN = 100
 STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
 HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
 UNCOVERED = "{} in what could not be read before, on lines that the change left alone"
+UNBUILT = "some import a project that is not built, so how they use it is not known: build it in `setup:`"
 _NAMED = 5
 _VERSIONS = 3
 
@@ -96,12 +97,15 @@ def _as_one(projects: Sequence[Looked], change: Change) -> Compared:
     found = delta.whole()
     made = _row(projects)
     notes = {
-        "new with the change: {}": [one.checker.folder for one in projects if not one.before],
-        "gone with the change: {}": [one.checker.folder for one in projects if not one.after],
+        "new with the change: {}": [one.checker.place for one in projects if not one.before],
+        "gone with the change: {}": [one.checker.place for one in projects if not one.after],
     }
     said = [words.format(listed(folders)) for words, folders in notes.items() if folders]
     if delta.uncovered:
         said.append(UNCOVERED.format(count_of(len(delta.uncovered), "problem")))
+    unbuilt = projects[0].checker.unbuilt
+    if unbuilt and any(problem.code == unbuilt for one in projects for problem in _problems(one.before)):
+        made = replace(made, before=_noted(made.before, UNBUILT))
     return replace(
         made, after=_noted(made.after, *delta.notes, *said), new=found.new[:SHOWN], fixed=found.fixed[:SHOWN],
         new_count=len(found.new), fixed_count=len(found.fixed), remaining=found.remaining,
@@ -210,13 +214,13 @@ def _row(projects: Sequence[Looked]) -> Compared:
     versions = dict.fromkeys(
         side.version for one in projects if (side := one.before or one.after) and side.version
     )
-    folders = tuple(one.checker.folder for one in projects)
+    folders = tuple(one.checker.place for one in projects)
     only_the_top = folders == ("",)
     return Compared(
         checker.name, ", ".join(list(versions)[:_VERSIONS]),
         checker.command if only_the_top else f"{checker.command}  # in {listed(folders)}",
-        _run([(one.checker.folder, one.before) for one in projects]),
-        _run([(one.checker.folder, one.after) for one in projects]),
+        _run([(one.checker.place, one.before) for one in projects]),
+        _run([(one.checker.place, one.after) for one in projects]),
         projects=() if only_the_top else folders,
     )  # fmt: skip
 

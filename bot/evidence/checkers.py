@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+from posixpath import join
 
 from bot.evidence.projects import above, is_in, own_files
 
@@ -54,10 +55,11 @@ class Checker:
     could. A problem whose code matches `stops_at` is the last that it looks for, an error whose code matches `hides`
     keeps it from finding some of the others; `shown` is what people read for its words.
 
-    `folder` is the project that it looks at, empty for the repository, `apart` are the folders in it that are looked at
-    by themselves, which the option `leaves_out` tells it where it has one. An error whose `code: message` begins like
-    `unread` says that it could not read a file: what else is wrong there, or in the whole project where it is
-    `blinded` by that, it cannot have said."""
+    `folder` is the project that it looks at, empty for the repository; `file` sets that up where it is not the usual
+    one, and is named in the place of the last argument. `apart` are the folders in it that are looked at by themselves,
+    which the option `leaves_out` tells it where it has one. An error whose `code: message` begins like `unread` says
+    that it could not read a file: what else is wrong there, or in the whole project where it is `blinded` by that, it
+    cannot have said. The code `unbuilt` says that another project is to be built first."""
 
     name: str
     program: str
@@ -77,19 +79,27 @@ class Checker:
     leaves_out: str = ""
     unread: str = ""
     blinded: bool = False
+    unbuilt: str = ""
     folder: str = ""
+    file: str = ""
     apart: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
-        return (self.name, self.folder)
+        return (self.name, self.place)
+
+    @property
+    def place(self) -> str:
+        """The project, relative to the repository: its folder, or the file in it that makes it one."""
+        return join(self.folder, self.file) if self.file else self.folder
 
     @property
     def called(self) -> tuple[str, ...]:
         """Its arguments."""
         start = len(self.folder) + 1 if self.folder else 0
         left = (f"{self.leaves_out}./{folder[start:]}" for folder in self.apart if self.leaves_out)
-        return (*self.arguments, *left)
+        named = (self.file,) if self.file else ()
+        return (*(self.arguments[: -len(named)] if named else self.arguments), *named, *left)
 
     @property
     def command(self) -> str:
@@ -142,7 +152,7 @@ CHECKERS: tuple[Checker, ...] = (
     Checker(
         "tsc", "tsc", ("--noEmit", "--pretty", "false", "-p", "."), "tsc", _PROJECT, exits=(0, 1, 2), unit="utf-16",
         settings=("**/tsconfig*.json", "package.json"), stops_at=r"TS1\d{3}",
-        unread=r"TS1\d{3}:", blinded=True,
+        unread=r"TS1\d{3}:", blinded=True, unbuilt="TS6305",
     ),
     Checker(
         "biome", "biome", ("lint", "--reporter=rdjson"), "rdjson", _PROJECT,

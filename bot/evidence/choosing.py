@@ -69,9 +69,9 @@ class _Wanted:
                     names = self._names_files(one.folder)
                     yield one if names else replace(one, arguments=(*one.arguments, "."))
             case "tsc":
-                for folder, refers in typescripts(self._paths, self._read).items():
-                    built = ("--build", "--pretty", "false", "--noEmit")
-                    yield replace(checker, folder=folder, arguments=built if refers else checker.arguments)
+                for folder, file in typescripts(self._paths, self._read):
+                    own = file == "tsconfig.json"
+                    yield replace(checker, folder=folder, file="" if own else file)
             case "biome":
                 yield from self._of(checker, topmost(folders_with(self._paths, "biome.json", "biome.jsonc")))
             case "oxlint":

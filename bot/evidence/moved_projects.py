@@ -37,13 +37,13 @@ def paired(
     went: dict[tuple[str, str], str | None] = {}
     for one in before:
         file = _CUT_OFF.get(one.name)
-        if one.folder in folders if file is None else join(one.folder, file) in names:
+        if one.folder in folders if file is None else join(one.folder, one.file or file) in names:
             went[one.key] = one.folder
             continue
-        folder = _moved_to(one, [folder for name, folder in new if name == one.name], renamed)
-        went[one.key] = folder
+        alike = [now[key].folder for key in new if (key[0], now[key].file) == (one.name, one.file)]
+        folder = went[one.key] = _moved_to(one, alike, renamed)
         if folder is not None:
-            new.discard((one.name, folder))
+            new.discard(replace(one, folder=folder).key)
     tools = {one.name for one in before}.intersection(_CUT_OFF)
     came = [one for one in after if one.key in new and one.name in tools]
     return (*(Paired(one, _after(one, went, now)) for one in before), *(Paired(None, one) for one in came))
@@ -55,7 +55,8 @@ def _after(
     folder = went[checker.key]
     if folder is None:
         return None
-    if (there := now.get((checker.name, folder))) and checker.name in _CUT_OFF:
+    there = now.get(replace(checker, folder=folder).key)
+    if there and checker.name in _CUT_OFF:
         return replace(checker, folder=folder, apart=there.apart)
     places = (went.get((checker.name, other), other) for other in checker.apart)
     return replace(checker, folder=folder, apart=tuple(place for place in places if place))

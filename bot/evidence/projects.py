@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 from typing import Any
 
 Read = Callable[[str], str | None]
@@ -98,45 +98,36 @@ def _is_member(folder: str, root: str, workspace: Mapping[str, Any]) -> bool:
     return taken or not left_out
 
 
-def typescripts(paths: Collection[str], read: Read) -> dict[str, bool]:
-    """Of TypeScript, and whether each refers to others, which are then looked at with it and not by themselves."""
+def typescripts(paths: Collection[str], read: Read) -> list[tuple[str, str]]:
+    """Of TypeScript: the folders, and in each the file that sets it up. Those that one refers to are looked at by
+    themselves: `tsc --build` writes what it makes, and where it must not leaves out all that refer to another."""
     names = set(paths)
-    folders = folders_with(paths, "tsconfig.json")
-    settings = {folder: _json(read(join(folder, "tsconfig.json"))) for folder in folders[:CONSIDERED]}
-    referred = {folder: _references(folder, value, names) for folder, value in settings.items()}
-    covered: set[str] = set()
-    for folder in sorted(folders, key=lambda folder: len(above(folder))):
-        if folder in covered:
-            continue
-        waiting = list(referred.get(folder, ()))
-        while waiting:
-            other = waiting.pop()
-            if other != folder and other not in covered:
-                covered.add(other)
-                waiting += referred.get(other, ())
-    return {
-        folder: bool(referred.get(folder))
-        for folder in folders
-        if folder not in covered and not _has_no_files(settings.get(folder, {}), referred.get(folder, ()))
-    }
+    found: dict[tuple[str, str], None] = {}
+    for number, folder in enumerate(folders_with(paths, "tsconfig.json")):
+        settings = _json(read(join(folder, "tsconfig.json"))) if number < CONSIDERED else {}
+        referred = _references(folder, settings)
+        if not _has_no_files(settings):
+            found[folder, "tsconfig.json"] = None
+        found.update(dict.fromkeys((dirname(path), basename(path)) for path in referred if path in names))
+    return sorted(found, key=lambda each: (_rank(each[0]), each[1]))
 
 
-def _references(folder: str, settings: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """The folders of the projects that one refers to, its own among them where that is by another file's name."""
+def _references(folder: str, settings: Mapping[str, Any]) -> list[str]:
+    """The files that it refers to by their names; where it names a folder, that is found by itself."""
     entries = settings.get("references")
-    found = []
-    for entry in entries if isinstance(entries, list) else ():
-        path = entry.get("path") if isinstance(entry, dict) else None
-        if isinstance(path, str):
-            place = normpath(join(folder, path))
-            place = "" if place == "." else place
-            found.append(dirname(place) if place in names else place)
-    return found
+    paths = (
+        [entry.get("path") for entry in entries if isinstance(entry, dict)]
+        if isinstance(entries, list)
+        else []
+    )
+    return [
+        normpath(join(folder, path)) for path in paths if isinstance(path, str) and path.endswith(".json")
+    ]
 
 
-def _has_no_files(settings: Mapping[str, Any], referred: Collection[str]) -> bool:
-    """One that others only extend."""
-    return settings.get("files") == [] and not settings.get("include") and not referred
+def _has_no_files(settings: Mapping[str, Any]) -> bool:
+    """One that only refers to others, or that others extend."""
+    return settings.get("files") == [] and not settings.get("include")
 
 
 def _json(text: str | None) -> Mapping[str, Any]:

@@ -35,6 +35,7 @@ TOGETHER = 240
 """Seconds for all checkers of one round."""
 
 _PLACES = frozenset({".venv", "venv", "node_modules"})
+_OF_PYTHON = frozenset({"ty", "mypy", "pyright", "basedpyright"})
 _NOT_RUN = "it was not run again, since it did not run before the change"
 
 _Looks = dict[Key, Inspected]
@@ -86,7 +87,7 @@ class Inspection:
         spoilt = {one.key: _spoilt(one, change.paths) for one in first}
         looks = self._looks(workshop, self._history.paths(tree_sha), first, self._together, spoilt)
         for one in first:
-            if one.key in looks and (settings := self._reconfigured(one, change.paths, tree_sha)):
+            if one.key in looks and (settings := self._reconfigured(one, change.edited, tree_sha)):
                 looks[one.key] = looks[one.key].because(f"the change also sets it up anew, in {settings}")
         self._after[tree_sha] = looks
         return not self._down
@@ -121,7 +122,7 @@ class Inspection:
             if pair.before is None or checker.key in self._before:
                 looked[checker.name].append(self._looked(pair, checker, looks))
             elif not any((name, checker.folder) in self._before for name in checker.instead_of):
-                left_out[checker.name].append(checker.folder)
+                left_out[checker.name].append(checker.place)
         return tuple(
             row
             for name, some in looked.items()
@@ -130,7 +131,7 @@ class Inspection:
         )
 
     def _looked(self, pair: Paired, checker: Checker, looks: Mapping[Key, Inspected]) -> Looked:
-        before = _doubted(self._before[checker.key]) if pair.before else None
+        before = _doubted(checker, self._before[checker.key]) if pair.before else None
         if pair.after is None:
             return Looked(checker, _side(before), None)
         after = looks.get(pair.after.key) or failed(_NOT_RUN)
@@ -196,7 +197,7 @@ def _side(look: Inspected | None) -> Side | None:
 
 
 def _in_words(checker: Checker) -> str:
-    return f"{checker.name} in {checker.folder}" if checker.folder else checker.name
+    return f"{checker.name} in {checker.place}" if checker.place else checker.name
 
 
 def _spoilt(checker: Checker, changed: Collection[str]) -> str:
@@ -212,9 +213,10 @@ def _spoilt(checker: Checker, changed: Collection[str]) -> str:
     return ""
 
 
-def _doubted(before: Inspected) -> Inspected:
+def _doubted(checker: Checker, before: Inspected) -> Inspected:
     """What a missing environment does is said: it hides errors as well as adding them."""
-    missing = missing_modules(before.problems) if not before.python else 0
+    needed = checker.name in _OF_PYTHON and not before.python
+    missing = missing_modules(before.problems) if needed else 0
     if not missing:
         return before
     return before.because(

@@ -14,7 +14,8 @@ from bot.run.history import History
 
 
 class TreeChanges:
-    """`paths` are those that differ, on either side, `pairs` the projects. Raises `GitError`."""
+    """`paths` are those that differ, on either side, `edited` those of them that did more than move, `pairs` the
+    projects. Raises `GitError`."""
 
     def __init__(
         self, history: History, tree_sha: str, checkers: Sequence[Checker], wanted: Collection[str] | None
@@ -22,6 +23,10 @@ class TreeChanges:
         self._history = history
         self._tree = tree_sha
         self.paths, self._renamed = history.changes(tree_sha)
+        moved = {
+            new: old for new, old in self._renamed.items() if history.read(new, tree_sha) == history.read(old)
+        }
+        self.edited = [path for path in self.paths if path not in moved and path not in moved.values()]
         self._names = frozenset(history.paths(tree_sha))
         chosen = choose(self._names, lambda path: history.read(path, tree_sha), wanted)
         self.pairs = paired(checkers, chosen, self._renamed, self._names)

@@ -34,9 +34,9 @@ def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
         ("tsc", {"tsconfig.json": '{"files": []}', "a/tsconfig.json": '{"extends": "../tsconfig.json"}'}, ["a"]),
         ("tsc", {"tsconfig.json": '{"files": [], "references": [{"path": "./a"}, {"path": "b/tsconfig.json"}]}',
                  "a/tsconfig.json": '{"references": [{"path": "../c"}]}', "b/tsconfig.json": "{}",
-                 "c/tsconfig.json": "{}", "d/tsconfig.json": "{}"}, ["", "d"]),
+                 "c/tsconfig.json": "{}", "d/tsconfig.json": "{}"}, ["a", "b", "c", "d"]),
         ("tsc", {"web/tsconfig.json": '{"references": [{"path": "./tsconfig.app.json"}]}',
-                 "web/tsconfig.app.json": "{}"}, ["web"]),
+                 "web/tsconfig.app.json": "{}"}, ["web", "web"]),
         ("tsc", {"tests/tsconfig.json": "{}", "deep/er/web/tsconfig.json": "{}"}, ["deep/er/web", "tests"]),
         ("cargo", {"Cargo.toml": CARGO, "crates/a/Cargo.toml": "", "crates/apart/Cargo.toml": "", "fuzz/Cargo.toml": "",
                    "stray/Cargo.toml": ""}, ["", "fuzz", "crates/apart"]),
@@ -60,7 +60,9 @@ def test_a_repository_may_hold_several_projects(name: str, files: dict[str, str]
 
 def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
     text = '// one\n{ /* two */ "files": [], "x": "// no comment, /* none",\n "references": [ {"path": "./a",}, ], }'
-    assert typescripts(["tsconfig.json", "a/tsconfig.json"], {"tsconfig.json": text}.get) == {"": True}
+    assert typescripts(["tsconfig.json", "a/tsconfig.json"], {"tsconfig.json": text}.get) == [
+        ("a", "tsconfig.json")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
 )
 def test_settings_without_end_are_no_settings(text: str) -> None:
     began = time.process_time()
-    assert typescripts(["tsconfig.json"], lambda path: text) == {"": False}
+    assert typescripts(["tsconfig.json"], lambda path: text) == [("", "tsconfig.json")]
     assert workspaces(["Cargo.toml"], lambda path: text) == [""]
     assert time.process_time() - began < 20  # and not an hour
 
@@ -167,3 +169,16 @@ def test_what_is_left_out_moves_with_the_project_that_looks_there() -> None:
     top, web = paired(before, after, {"site/a.py": "web/a.py"}, ["site/a.py", "more/ruff.toml", "more/a.py"])
     assert top.after and top.after.apart == ("site",)
     assert web.after and web.after.folder == "site"
+
+
+def test_typescript_is_told_the_file_that_a_project_is_set_up_by_where_another_refers_to_it() -> None:
+    files = {"web/tsconfig.json": '{"files": [], "references": [{"path": "./tsconfig.app.json"}]}'}
+    files |= {"web/tsconfig.app.json": "{}", "web/tsconfig.unused.json": "{}"}
+    (app,) = choose(files, files.get)
+    assert (app.key, app.folder) == (("tsc", "web/tsconfig.app.json"), "web")
+    assert app.called[-2:] == ("-p", "tsconfig.app.json")
+    now = {name.replace("web", "site", 1): text for name, text in files.items()}
+    (pair,) = paired(
+        [app], choose(now, now.get), {name.replace("web", "site", 1): name for name in files}, list(now)
+    )
+    assert pair.after and pair.after.place == "site/tsconfig.app.json"

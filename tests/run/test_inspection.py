@@ -73,7 +73,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         named: tuple[str, ...] | None = None,
     ) -> Trial:  # fmt: skip
         repository = make_repository(tmp_path / "repository", files)
-        for path in (repository / "node_modules" / ".bin").glob("*"):
+        for path in repository.glob("**/node_modules/.bin/*"):
             path.chmod(0o755)
         if (repository / "node_modules").is_dir():
             from tests.support.repositories import commit_all
@@ -238,3 +238,62 @@ def test_policy_names_them_and_a_stand_in_is_told_of_where_it_ran(begin: Begin) 
         ("a.py", 1, "invalid syntax")
     ]
     assert list(found) == ["python-syntax"]
+
+
+# One TypeScript for all, above the projects that use it.
+SHARED = {"node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && echo 5 && exit\n. ./behaviour\n"}
+
+
+def project(folder: str, *errors: str) -> dict[str, str]:
+    """One in which tsc says so of its `a.ts`."""
+    says = "".join(f"echo 'a.ts({error}'\n" for error in errors)
+    return {
+        f"{folder}/{name}": text
+        for name, text in (("tsconfig.json", "{}"), ("a.ts", f"1\n2\n{folder[:1]}\n"), ("behaviour", says))
+    }
+
+
+OLD, NEW, SYNTAX = "1,1): error TS2322: m", "2,1): error TS2304: n", "1,1): error TS1005: ; expected"
+
+
+def test_each_project_in_a_folder_is_compared_with_itself_under_its_new_name_too(begin: Begin) -> None:
+    trial = begin(SHARED | project("web", OLD) | project("api", OLD) | project("zero", OLD), named=("tsc",))
+    site = {name.replace("web", "site"): text for name, text in project("web", OLD).items()}
+    without = dict.fromkeys([*project("web"), *project("zero")])
+    tree = trial.change({**without, **site, **project("api", OLD, NEW)})
+    tsc = trial.found(tree)["tsc"]
+    assert (tsc.named, tsc.before.problems, tsc.after.problems) == ("tsc 5 in 3 projects", 3, 3)
+    assert [(each.path, each.line) for each in tsc.new] == [("api/a.ts", 2)]
+    assert [each.path for each in tsc.fixed] == ["zero/a.ts"]
+    assert (tsc.remaining, tsc.after.note) == (2, "gone with the change: zero")
+
+
+def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin) -> None:
+    files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
+    trial = begin(files, named=("tsc",))
+    trial.rounds.start_before()
+    tree = trial.change(
+        {"p9/behaviour": files["p9/behaviour"] + f"echo 'a.ts({NEW}'\n", "p9/a.ts": "1\n2\n3\n"}
+    )
+    tsc = trial.found(tree)["tsc"]
+    assert [each.path for each in tsc.new] == ["p9/a.ts"]
+    assert (tsc.remaining, len(tsc.projects)) == (9, 9)
+    assert tsc.before.note == "1 more project not looked at: p8"
+    assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
+
+
+def test_what_an_error_of_syntax_hid_is_not_new_but_on_the_lines_that_mended_it(begin: Begin) -> None:
+    trial = begin(SHARED | project("web", SYNTAX), named=("tsc",))
+    tree = trial.change({"web/a.ts": "one\n2\n", "web/behaviour": f"echo 'a.ts({OLD}'\necho 'a.ts({NEW}'\n"})
+    tsc = trial.found(tree)["tsc"]
+    assert [each.line for each in tsc.new] == [1]
+    assert [each.line for each in tsc.uncovered] == [2]
+    assert [each.code for each in tsc.fixed] == ["TS1005"]
+
+
+def test_a_program_that_the_change_puts_above_the_project_is_not_believed(begin: Begin) -> None:
+    trial = begin(SHARED | project("deep/web", OLD), named=("tsc",))
+    (trial.checkout.tree / "deep" / ".venv").symlink_to("tools")
+    tsc = trial.found(trial.change({"deep/tools/bin/tsc": "#!/bin/true\n"}))["tsc"]
+    assert (tsc.fixed_count, tsc.complete) == (0, False)
+    assert tsc.after.note == "the change writes deep/.venv, where it may be from"
