@@ -71,6 +71,9 @@ class Player:
                     self.write(given[0])
             elif name == "stderr":
                 os.write(2, given[0].encode() * given[1])
+            elif name == "until":  # a file is there, in the folder it works on
+                while not os.path.exists(given[0]):
+                    time.sleep(0.01)
             elif name == "sleep":
                 time.sleep(given[0])
             elif name == "child":  # which holds all our pipes, in a session of its own if it says so

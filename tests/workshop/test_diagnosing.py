@@ -200,7 +200,7 @@ def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_on
     first = call(workshop, "write", path="app.py", content="y = 1\n")
     assert time.monotonic() - began < LONG
     assert "Wrote app.py" in first.content
-    assert re.match(r"Diagnostics: ty(, ruff)? did not answer in 0.3 s; state unknown", found(first)[0])
+    assert re.search(r"did not answer in 0.3 s; state unknown|getting ready", found(first)[0])
     lines = until_said(workshop, "app.py", "ruff is off for the rest of the run", found(first))
     assert sum("ruff is off" in line for line in lines) == 1
     assert not any(re.search(r"no new problems \((ty|ruff)", line) for line in lines)
@@ -246,7 +246,7 @@ def test_what_comes_late_is_told_with_the_next_result(played: Played) -> None:
     workshop = played.start(0.3, ty=pulls([["items", []]], answer))
     call(workshop, "view", path="app.py")
     first = call(workshop, "edit", path="app.py", old="f(1)", new="f(2)")
-    assert "ty did not answer in 0.3 s; state unknown" in found(first)[0]
+    assert re.search(r"did not answer in 0.3 s; state unknown|getting ready", found(first)[0])
     later: list[str] = []
     assert eventually(lambda: bool(later.extend(found(call(workshop, "ls", path="."))) or later))
     assert later[0] == "Diagnostics of app.py, changed before (ty; complete): 1 new"

@@ -175,12 +175,68 @@ def test_one_that_never_answers_is_unknown_and_after_two_deadlines_off(play: Pla
     assert time.monotonic() - began < LONG / 2
 
 
+def long_ago(server: Scripted) -> None:
+    """As if it had been begun, and had answered, longer ago than anybody has patience."""
+    service = server.server.service
+    server.wait(lambda: service.life.began)
+    service.life.began, service._last_answer = -2 * LONG, 0.0
+
+
+def test_one_that_answered_a_moment_ago_has_time(play: Play) -> None:
+    """Two edits close together need more of it than one: breaks bot/workshop/host/lsp/service.py "and had_time"."""
+    server = play(pulls([["items", []]], []))
+    server.open()
+    assert server.said() == []
+    for number in range(2):
+        server.server.change(FILE, f"{number}\n")
+        assert server.ask(SHORT).answer is Answer.TIMED_OUT
+    assert not server.server.off
+    long_ago(server)
+    server.ask(SHORT)
+    assert server.server.off == "did not answer in time 3 times in a row"
+
+
+BUSY = [["progress", "t", "begin"]]
+
+
+def test_one_that_says_it_is_busy_is_given_time_however_often_it_is_asked(play: Play) -> None:
+    """Breaks: bot/workshop/host/lsp/service.py "if seconds > 0 and not self.loading", and "if self.loading:" in
+    `_patiently`."""
+    done = [["sleep", 0.2], ["progress", "t", "end"], ["items", [item("found")]]]
+    server = play(
+        script(PULL, {"initialized": [BUSY], "textDocument/diagnostic": [done]}),
+        pauses=replace(QUICK, patience=SHORT),
+    )
+    server.open()
+    server.wait(lambda: server.sent("textDocument/didOpen"))
+    server.wait(lambda: server.server.service.life.client.busy)
+    for _ in range(3):
+        assert server.ask(SHORT / 10).answer is Answer.TIMED_OUT
+    assert server.said() == ["found"]
+    assert not server.server.loading
+
+
+def test_one_that_is_busy_for_too_long_is_off(play: Play) -> None:
+    """Breaks: bot/workshop/host/lsp/service.py "and waited < self.program.pauses.loading" (left out)."""
+    server = play(
+        script(PULL, {"initialized": [BUSY], "textDocument/diagnostic": [[]]}),
+        pauses=replace(QUICK, patience=SHORT, loading=SHORT),
+    )
+    server.open()
+    server.wait(lambda: server.server.service.life.client.busy)
+    for number in range(2):
+        assert server.ask(SHORT).answer is Answer.TIMED_OUT
+        server.server.change(FILE, f"{number}\n")
+    assert server.server.off == "did not answer in time 2 times in a row"
+
+
 def test_deadlines_count_only_in_a_row(play: Play) -> None:
     answered: list[Any] = [["items", [item("found")]]]
     server = play(pulls(answered, [], answered, []), pauses=replace(QUICK, refresh=0.0))
     server.open()
     for number in range(4):
         server.server.change(FILE, f"{number}\n")
+        long_ago(server)
         server.ask(LONG if number % 2 == 0 else SHORT)
         server.wait(lambda number=number: len(server.sent("textDocument/diagnostic")) > number)
     assert not server.server.off

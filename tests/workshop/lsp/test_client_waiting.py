@@ -14,7 +14,7 @@ from bot.contracts.problems import Answer
 from bot.workshop.host.lsp.bounds import Pauses
 from bot.workshop.host.lsp.rpc import ResponseError
 from bot.workshop.host.lsp.waiting import Progress, Refreshes, Settled, Told, pull, settled
-from tests.support.language_servers import FILE, LONG, PUSH, SHORT, Scripted, item, script
+from tests.support.language_servers import FILE, LONG, PULL, PUSH, QUICK, SHORT, Scripted, item, script
 
 Play = Callable[..., Scripted]
 PAUSES = Pauses()
@@ -193,6 +193,56 @@ def test_what_is_taken_back_before_it_is_answered_is_asked_for_again_at_once() -
     answer = asyncio.run(asyncio.wait_for(pull(taken_back, server.refreshes, PAUSES, first=False), LONG))
     assert answer == "after it"
     assert not server.refreshes.belated
+
+
+def test_a_clean_answer_before_the_settings_were_read_is_waited_upon(play: Play) -> None:
+    """As oxlint answers on a busy machine, long after the usual pause. Breaks: bot/workshop/host/lsp/waiting.py "while
+    refreshes.count == seen and unready(answer)"."""
+    asks = ["send", {"id": 0, "method": "workspace/configuration", "params": {"items": [{}]}}]
+    refresh = ["send", {"id": 1, "method": "workspace/diagnostic/refresh"}]
+    early = [["items", []], asks, ["sleep", 0.2], refresh]
+    late = [["items", [item("right")]]]
+    server = play(
+        script(PULL, {"textDocument/diagnostic": [early, late]}), pauses=replace(QUICK, unversioned=LONG)
+    )
+    server.open()
+    assert server.said() == ["right"]
+
+
+TSSERVER = {"textDocumentSync": 2, "executeCommandProvider": {"commands": ["typescript.tsserverRequest"]}}
+
+
+def place(line: int, offset: int) -> dict[str, int]:
+    return {"line": line, "offset": offset}
+
+
+def test_typescript_s_own_server_is_asked_where_it_can_be(play: Play) -> None:
+    """What is published meanwhile counts for nothing."""
+    here = {"start": place(2, 1), "end": place(2, 4)}
+    wrong = here | {"text": "Cannot find name 'two'.", "code": 2304, "category": "error"}
+    hint = here | {"text": "it is never read", "code": 6133, "category": "suggestion"}
+    odd = {"start": "nowhere", "text": "odd", "category": "warning"}
+    bodies = ([], [wrong, hint, odd, "odd"])
+    on: dict[str, Any] = {
+        "textDocument/didOpen": [[["publish", [item("stale")]]]],
+        "workspace/executeCommand": [[["reply", {"success": True, "body": body}]] for body in bodies],
+    }
+    server = play(script(TSSERVER, on))
+    server.open("one\ntwo\n")
+    odd_one, found = server.ask().items
+    assert (found.line, found.column, found.end_column, found.code) == (2, 1, 4, "2304")
+    assert (odd_one.message, odd_one.line) == ("odd", 0)
+    asked = [message["params"]["arguments"] for message in server.sent("workspace/executeCommand")]
+    path = str(server.folder / FILE)
+    assert asked == [
+        [name, {"file": path}] for name in ("syntacticDiagnosticsSync", "semanticDiagnosticsSync")
+    ]
+
+
+def test_what_is_no_answer_of_typescript_s_server_is_not_a_clean_file(play: Play) -> None:
+    server = play(script(TSSERVER, {"workspace/executeCommand": [[["reply", {"success": False}]]]}))
+    server.open()
+    assert server.ask().answer is Answer.UNAVAILABLE
 
 
 def test_any_other_error_is_the_askers() -> None:

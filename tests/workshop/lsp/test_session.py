@@ -154,8 +154,33 @@ def test_what_came_late_is_told_with_the_next_edit_of_another_file(begin: Begin)
     looked.session.settings = replace(looked.session.settings, wait=LONG)
     report = looked.change("b.py", "bb\n")
     assert report is not None
-    assert [problem.message for problem in report.change.new] == ["late", "at once"]
+    assert [problem.message for problem in report.change.new] == ["at once", "late"]
     assert looked.session.came_late() is None
+
+
+def test_one_that_reads_the_project_is_waited_for_once_and_answers_later(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "or self._is_known_to_load(lane)"."""
+    ready: list[Any] = [
+        ["progress", "t", "begin"],
+        ["until", "ready"],
+        ["progress", "t", "end"],
+        ["items", []],
+    ]
+    looked = begin(0.2, ty=pulls(ready, [["items", [item("wrong")]]]))
+    looked.session.read("a.py", "a\n")
+    waiting = "Diagnostics: ty is still getting ready; what is found comes with a later result"
+    assert said(looked.change("a.py", "b\n")) == waiting
+    looked.session.settings = replace(looked.session.settings, wait=10 * LONG)
+    began = time.monotonic()
+    looked.session.settle(began + 10 * LONG)
+    assert said(looked.change("a.py", "c\n")) == waiting
+    assert time.monotonic() - began < LONG
+    assert looked.session.came_late() is None
+    (looked.root / "ready").touch()
+    reports: list[Report] = []
+    assert eventually(lambda: bool(reports.extend(filter(None, [looked.session.came_late()])) or reports))
+    assert said(reports[0]).startswith("Diagnostics of a.py, changed before (ty; complete): 1 new")
+    assert not looked.session.uses()[0].note
 
 
 def test_what_came_late_of_a_text_that_is_no_more_is_not_told(begin: Begin) -> None:
@@ -192,6 +217,17 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
     log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]
     roots = [line["params"]["rootUri"] for line in log if line.get("method") == "initialize"]
     assert sorted(Path(root).name for root in roots) == ["b", "src"]
+
+
+def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/baseline.py "p.path not in first, " (left out), "or what in said"."""
+    answers = {"textDocument/diagnostic": [CLEAN, CLEAN, [["items", [item("two"), item("two")]]]]}
+    looked = begin(ty=script(PULL, answers))
+    looked.read("a.py", "import b\n")
+    looked.read("b.py", "b\n")
+    report = looked.change("b.py", "bb\n")
+    assert report is not None
+    assert [problem.path for problem in report.change.new] == ["b.py", "a.py"]
 
 
 def test_a_file_is_made_only_once(begin: Begin) -> None:

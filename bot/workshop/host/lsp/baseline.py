@@ -53,12 +53,13 @@ def compare(before: Sequence[Problem], now: Sequence[Problem], missing: Collecti
     return Change(tuple(counted), fixed, len(before) - fixed, len(new) - len(counted))
 
 
-def together(changes: Iterable[Change]) -> Change:
-    """Errors first, then by file and line; what two tools say of one place is said once."""
+def together(changes: Iterable[Change], first: Collection[str] = ()) -> Change:
+    """Errors first, those of the files `first` before the others', then by file and line; what is said of one line more
+    than once, by one tool or two, is said once."""
     all_of_them = list(changes)
     new = sorted(
         _once([problem for change in all_of_them for problem in change.new]),
-        key=lambda problem: (problem.severity != "error", problem.path, problem.line, problem.column),
+        key=lambda p: (p.severity != "error", p.path not in first, p.path, p.line, p.column),
     )
     return Change(
         tuple(new),
@@ -93,15 +94,18 @@ def missing_modules(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 def _once(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """What does not parse, and what name is unknown, both checkers of Python say."""
+    """What does not parse, and what name is unknown, both checkers of Python say; and of a name it is said each time
+    that it stands on a line."""
     by_ty = {(p.path, p.line, _kind(p)) for p in problems if p.tool == "ty"}
+    said: set[Hashable] = set()
     for problem in problems:
-        if (
-            problem.tool != "ruff"
-            or not (kind := _kind(problem))
-            or (problem.path, problem.line, kind) not in by_ty
-        ):
-            yield problem
+        kind = _kind(problem) if problem.tool == "ruff" else ""
+        place = (problem.path, problem.line)
+        what = (*place, problem.tool, problem.severity, problem.code, problem.message)
+        if (kind and (*place, kind) in by_ty) or what in said:
+            continue
+        said.add(what)
+        yield problem
 
 
 def _kind(problem: Problem) -> str:

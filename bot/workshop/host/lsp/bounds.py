@@ -15,6 +15,10 @@ class Pauses:
     patience: float = 15.0
     """For an answer, whoever still waits for it; and for a server's first."""
 
+    loading: float = 120.0
+    """For an answer of one that says it is still busy with the project: TypeScript 5 takes ten to read a small one on a
+    slow machine, and reads it before it says anything."""
+
     registration: float = 0.5
     """After `initialized`, for a server that says only then that it can be asked."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.workshop.host.lsp import tsserver
 from bot.workshop.host.lsp.positions import OFFERED, UTF16, UTF32
 from bot.workshop.host.lsp.uris import uri_of
 
@@ -53,12 +54,13 @@ def initialize_params(root: Path, options: object) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """Of a server. `pull` are the options under which it answers `textDocument/diagnostic`, None where it did not say
-    so at once."""
+    so at once; `tsserver`: it can be asked for TypeScript's own answers instead."""
 
     sync: int = FULL
     saves: bool = False
     saves_text: bool = False
     pull: Mapping[str, Any] | None = None
+    tsserver: bool = False
     encoding: str = UTF16
     version: str = ""
 
@@ -72,12 +74,14 @@ def abilities(answer: object) -> Abilities:
     kind = sync.get("change") if isinstance(sync, dict) else sync
     provider = said.get("diagnosticProvider")
     encoding = said.get("positionEncoding")
+    commands = _mapping(said.get("executeCommandProvider")).get("commands")
     version = _mapping(answer.get("serverInfo")).get("version")
     return Abilities(
         sync=kind if type(kind) is int and kind in (NO_SYNC, INCREMENTAL) else FULL,
         saves=bool(save),
         saves_text=_mapping(save).get("includeText") is True,
         pull=_mapping(provider) if isinstance(provider, dict) or provider is True else None,
+        tsserver=isinstance(commands, list) and tsserver.COMMAND in commands,
         encoding=encoding if encoding in (*OFFERED, UTF32) else UTF16,
         version=_number(version) if isinstance(version, str) else "",
     )

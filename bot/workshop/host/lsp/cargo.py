@@ -64,6 +64,10 @@ class Cargo:
         self._began = time.monotonic()
         threading.Thread(target=self._work, name="cargo check", daemon=True).start()
 
+    @property
+    def loading(self) -> bool:
+        return False
+
     def open(self, path: str, text: str, language_id: str) -> None:
         self._texts[path] = text
 

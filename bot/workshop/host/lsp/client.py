@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.workshop.host.lsp import documents, processes
+from bot.workshop.host.lsp import documents, processes, tsserver
 from bot.workshop.host.lsp.capabilities import Abilities, abilities, initialize_params
 from bot.workshop.host.lsp.documents import Document
 from bot.workshop.host.lsp.programs import Program
@@ -46,6 +46,7 @@ class Client:
         self._registered: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._progress = Progress(program.pauses)
         self._refreshes = Refreshes()
+        self._asked_for_settings = self._answered_once = False
         self._news = asyncio.Event()
         self._pull_known = asyncio.Event()
 
@@ -60,7 +61,7 @@ class Client:
         self.connection.notify("initialized", {})
         if self._program.settings:
             self.connection.notify("workspace/didChangeConfiguration", {"settings": self._program.settings})
-        if self.abilities.pull is not None:
+        if self.abilities.pull is not None or self.abilities.tsserver:
             self._pull_known.set()
         else:
             asyncio.get_running_loop().call_later(self._pauses.registration, self._pull_known.set)
@@ -101,11 +102,16 @@ class Client:
     async def check(self, document: Document) -> Found:
         """What the server says of the document as it is now. Raises `ResponseError` and `GoneError`."""
         await self._pull_known.wait()
+        if self._pull_options() is None and self.abilities.tsserver:
+            return Found(await self._ask_tsserver(document))
         if self._pull_options() is None and (found := await self._wait_for_push(document.told)) is not None:
             return found
         first = document.told.opened
-        report = await pull(lambda: self._pull(document), self._refreshes, self._pauses, first=first)
+        report = await pull(
+            lambda: self._pull(document), self._refreshes, self._pauses, first=first, unready=self._is_unready
+        )
         document.told.opened = False
+        self._answered_once = True
         if not isinstance(report, dict) or not isinstance(report.get("items"), list):
             raise ResponseError(0, "no report")
         return Found(report["items"])
@@ -142,6 +148,16 @@ class Client:
         return 0 if self.connection is None or self.connection.ended else self.connection.process.pid
 
     @property
+    def busy(self) -> bool:
+        """By its own word."""
+        return self._progress.going_on
+
+    @property
+    def idle_since(self) -> float:
+        """When it last said that something ended."""
+        return self._progress.last_end
+
+    @property
     def last_words(self) -> str:
         return "" if self.connection is None else self.connection.words.text
 
@@ -165,6 +181,23 @@ class Client:
         identifier = (self._pull_options() or {}).get("identifier")
         named = {"identifier": identifier} if isinstance(identifier, str) else {}
         return await self.connection.request(_PULL, {"textDocument": document.identifier} | named)
+
+    def _is_unready(self, report: object) -> bool:
+        """oxlint says that all is well while it asks for its settings, and reads its rules by them."""
+        clean = isinstance(report, dict) and not report.get("items")
+        return clean and self._asked_for_settings and not self._answered_once
+
+    async def _ask_tsserver(self, document: Document) -> list[Any]:
+        found: list[Any] = []
+        for request in tsserver.REQUESTS:
+            if self.connection is None:
+                raise GoneError
+            params = tsserver.params(request, document.absolute)
+            items = tsserver.items(await self.connection.request("workspace/executeCommand", params))
+            if items is None:
+                raise ResponseError(0, "no answer of TypeScript's server")
+            found += items
+        return found
 
     async def _wait_for_push(self, told: Told) -> Found | None:
         """None where the server says meanwhile that it can be asked: a busy one is late with that."""
@@ -212,6 +245,7 @@ class Client:
         given: dict[str, Any] = params if isinstance(params, dict) else {}
         match method:
             case "workspace/configuration":
+                self._asked_for_settings = True
                 items = given.get("items")
                 return [self._setting(item) for item in items] if isinstance(items, list) else []
             case "client/registerCapability":

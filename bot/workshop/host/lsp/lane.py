@@ -34,10 +34,11 @@ class Watched:
 @dataclass(slots=True)
 class Look:
     """What a server is asked after a change: about the files that changed, and `others`, which use them. `texts` are
-    those that the answers are of. `over` when nothing more comes."""
+    those that the answers are of; `wait` is how long before `until` it was asked. `over` when nothing more comes."""
 
     files: tuple[Watched, ...]
     others: tuple[Watched, ...]
+    wait: float
     until: float
     texts: dict[str, str | None]
     answers: dict[str, Answered] = field(default_factory=dict)
@@ -73,6 +74,11 @@ class Lane:
     def why_off(self) -> str:
         """Why nothing comes of it any more; empty while something may."""
         return self.missing or (self.server.off if self.server else "")
+
+    @property
+    def loading(self) -> bool:
+        """Whether it is still probed or started, or reads the project."""
+        return not self.missing if self.server is None else self.server.loading
 
     def warm(self, file: Watched) -> None:
         """Have what is in the text before found while nobody waits for it."""
@@ -135,8 +141,13 @@ class Lane:
         self._show(server, look)
         asked = [file.name for file in look.files if look.texts[file.name] is not None]
         asked += [file.name for file in look.others if self.knows(file)]
-        if asked:
-            look.answers |= server.diagnostics(asked, max(0.0, look.until - time.monotonic()))
+        if asked and not look.still():  # a later look asks about them, and this one's time is over
+            look.answers |= dict.fromkeys(asked, Answered(Answer.TIMED_OUT))
+            look.over = True
+            return
+        left = look.until - time.monotonic()
+        if asked:  # where most of its time went by before, it is none of the server's that it has too little
+            look.answers |= server.diagnostics(asked, left if left > look.wait / 2 else 0.0)
         self._tell()
         self._wait_on(server, look)
         look.over = True
@@ -165,7 +176,9 @@ class Lane:
     def _wait_on(self, server: Server | Cargo, look: Look) -> None:
         """For what is late, until there is something else to do."""
         until = time.monotonic() + _PATIENCE
-        while self._late(look) and not server.off and self._jobs.empty() and time.monotonic() < until:
+        while self._late(look) and not server.off and self._jobs.empty():
+            if time.monotonic() > until and not server.loading:
+                return
             time.sleep(_PAUSE)
             for name, answered in server.late().items():
                 if name in look.answers:

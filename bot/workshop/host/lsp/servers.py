@@ -153,6 +153,11 @@ class Server:
         return self.service.off
 
     @property
+    def loading(self) -> bool:
+        """Whether it is still to come to what it is asked, since it starts, or reads the project."""
+        return self.service.loading
+
+    @property
     def last_words(self) -> str:
         """The end of what it wrote to its standard error."""
         return self.service.life.client.last_words

@@ -7,7 +7,9 @@ answers, and silence is never "no problems".
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import Any
 
 from bot.contracts.problems import Answer
 from bot.workshop.host.lsp.client import Found
@@ -29,6 +31,7 @@ class Service:
         self.program = program
         self.asked = 0
         self.first_answer = 0.0
+        self._last_answer = 0.0
         self.life = Life(program, self._open_all, self._cancel_all, self._told)
         self._missed = 0
         self._changes = 0
@@ -37,6 +40,14 @@ class Service:
     @property
     def off(self) -> str:
         return self.life.off
+
+    @property
+    def loading(self) -> bool:
+        """Whether it is starting, or says that it is busy with the project, and has not been for too long. May be asked
+        on any thread."""
+        waited = time.monotonic() - max(self.life.began, self._last_answer)
+        busy = not self.life.ready or self.life.client.busy
+        return self.life.began > 0 and not self.off and busy and waited < self.program.pauses.loading
 
     def open(self, path: str, text: str, language: str) -> None:
         absolute = str(self.program.root / path)
@@ -86,7 +97,7 @@ class Service:
             self.life.client.touched((str(self.program.root / path), kind) for path, kind in changes.items())
 
     async def diagnostics(self, paths: Iterable[str], seconds: float) -> dict[str, Answered]:
-        """For each path its answer, after `seconds` at most."""
+        """For each path its answer, after `seconds` at most; with none, it is asked, and missed nothing."""
         documents = {path: self._documents.get(str(self.program.root / path)) for path in paths}
         checks = {path: self._check(document) for path, document in documents.items() if document is not None}
         self.asked += len(checks)
@@ -101,7 +112,8 @@ class Service:
             if document is not None:
                 document.given = answers[path]
         if late or any(answered.answer is Answer.TIMED_OUT for answered in answers.values()):
-            self._miss()
+            if seconds > 0 and not self.loading:
+                self._miss()
         elif checks:
             self._missed = 0
         return answers
@@ -128,7 +140,7 @@ class Service:
 
     def _miss(self) -> None:
         self._missed += 1
-        had_time = self.first_answer or _now() - self.life.began >= self.program.pauses.patience
+        had_time = _now() - max(self.life.began, self._last_answer) >= self.program.pauses.patience
         if self._missed >= _DEADLINES and had_time:
             self.life.turn_off(f"did not answer in time {self._missed} times in a row")
 
@@ -163,8 +175,7 @@ class Service:
     async def _checked(self, document: Document) -> Answered:
         while await self.life.usable():
             try:
-                async with asyncio.timeout(self.program.pauses.patience):
-                    found = await self.life.client.check(document)
+                found = await self._patiently(self.life.client.check(document))
             except TimeoutError:
                 return Answered(Answer.TIMED_OUT, note=_no_answer(self.program.pauses.patience))
             except ResponseError as error:
@@ -175,10 +186,31 @@ class Service:
             return self._answered(document, found)
         return Answered(Answer.UNAVAILABLE, note=self.off)
 
+    async def _patiently(self, check: Coroutine[Any, Any, Found]) -> Found:
+        """Raises `TimeoutError` where there is nothing for so long since it last said what it is busy with."""
+        loop, patience = asyncio.get_running_loop(), self.program.pauses.patience
+        timer: asyncio.TimerHandle | None = None
+
+        def look() -> None:
+            nonlocal timer
+            until = (loop.time() if self.loading else self.life.client.idle_since) + patience
+            if until > loop.time():
+                timer = loop.call_at(until, look)
+            else:
+                limit.reschedule(loop.time())
+
+        async with asyncio.timeout(None) as limit:
+            timer = loop.call_later(patience, look)
+            try:
+                return await check
+            finally:
+                timer.cancel()
+
     def _answered(self, document: Document, found: Found) -> Answered:
         self._missed = 0
+        self._last_answer = _now()
         if not self.first_answer:
-            self.first_answer = _now() - self.life.began
+            self.first_answer = self._last_answer - self.life.began
         items, dropped = problems(
             found.items,
             tool=self.program.name,

@@ -53,6 +53,7 @@ class Session:
     _refused: dict[str, str] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
     _late: list[tuple[Lane, Look]] = field(default_factory=list)
+    _waited_for: set[Lane] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)
     _standing: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
     _origins: Origins = field(init=False)
@@ -74,11 +75,14 @@ class Session:
     def settle(self, until: float) -> None:
         """Before a change: have the servers look at what was read as it still is, for what changes on disk changes
         what is found in others."""
+
+        def busy() -> list[Lane]:
+            lanes = (lane for lane in self._lanes if lane.warming and not lane.why_off)
+            return [lane for lane in lanes if not self._is_known_to_load(lane)]
+
         with self._news:
-            self._news.wait_for(
-                lambda: not any(lane.warming for lane in self._lanes if not lane.why_off),
-                max(0.0, until - time.monotonic()),
-            )
+            self._news.wait_for(lambda: not busy(), max(0.0, until - time.monotonic()))
+        self._waited_for.update(lane for lane in busy() if lane.loading)
 
     def changed(self, names: Sequence[str], moved: Mapping[str, str], began: float) -> Report | None:
         """What is new in these files, and in those that use them; `None` where nothing of it is for anybody here.
@@ -99,11 +103,14 @@ class Session:
             looked.append(self._judged(lane, look))
             if looked[-1][1] is Answer.TIMED_OUT:
                 self._late.append((lane, look))
+        loading = {lane for lane, look in looks if _is_unanswered(look) and lane.loading}
+        self._waited_for = loading | {lane for lane in self._waited_for if lane.loading}
         unknown = {name for name, answer, _ in looked if answer is Answer.TIMED_OUT}
         late = [self._judged(lane, look) for lane, look in self._come(unknown)]
         looked += [one for one in late if one[1] is not Answer.TIMED_OUT]
         notes = (f"{len(left_out)} more changed files were not looked at.",) if left_out else ()
-        return self._report(looked, files, began, notes=notes)
+        names_of_loading = tuple(dict.fromkeys(lane.name for lane, _ in looks if lane in loading))
+        return self._report(looked, files, began, notes=notes, loading=names_of_loading)
 
     def came_late(self) -> Report | None:
         """What was found in earlier changes since, where the files are still as they were."""
@@ -171,7 +178,8 @@ class Session:
         looks: list[tuple[Lane, Look]] = []
         for lane, own in own_of.items():
             others = tuple(self._importers(lane, own))
-            look = Look(tuple(own), others, until, {file.name: file.now for file in own})
+            texts = {file.name: file.now for file in own}
+            look = Look(tuple(own), others, self.settings.wait, until, texts)
             looks.append((lane, look))
             lane.look(look)
         return looks
@@ -188,9 +196,15 @@ class Session:
         ]
         return [file for file in rest if file.now is not None and uses.search(file.now)][:MOST_IMPORTERS]
 
+    def _is_known_to_load(self, lane: Lane) -> bool:
+        """It was waited for once, and is for the same reason not again."""
+        return lane in self._waited_for and lane.loading
+
     def _wait(self, looks: Sequence[tuple[Lane, Look]], until: float) -> None:
         def answered() -> bool:
-            return all(look.over or (look.answers and not _is_late(look)) for _, look in looks)
+            return all(
+                look.over or not _is_unanswered(look) or self._is_known_to_load(lane) for lane, look in looks
+            )
 
         with self._news:
             self._news.wait_for(answered, max(0.0, until - time.monotonic()))
@@ -273,9 +287,10 @@ class Session:
         *,
         late: bool = False,
         notes: tuple[str, ...] = (),
+        loading: tuple[str, ...] = (),
     ) -> Report:
-        change = together(change for _, _, change in looked)
         names = tuple(dict.fromkeys(file.name for file in files))
+        change = together((change for _, _, change in looked), names)
         answers: dict[str, Answer] = {}
         for name, answer, _ in looked:
             answers[name] = min(answers.get(name, answer), answer, key=_RANK.index)
@@ -288,6 +303,7 @@ class Session:
             files=names,
             said=tuple(self._to_say(names)),
             notes=notes,
+            loading=loading,
             uses=self.uses(),
         )
 
@@ -315,8 +331,9 @@ class Session:
         return new
 
 
-def _is_late(look: Look) -> bool:
-    return any(answered.answer is Answer.TIMED_OUT for answered in look.answers.values())
+def _is_unanswered(look: Look) -> bool:
+    answers = look.answers.values()
+    return not answers or any(answered.answer is Answer.TIMED_OUT for answered in answers)
 
 
 def _stems(name: str) -> Iterator[str]:

@@ -30,7 +30,8 @@ _ROOM = 200
 @dataclass(frozen=True, slots=True)
 class Report:
     """One look. `tools` are those that were asked, each with how it answered; `change` is of the files of those that
-    answered; `late`: it is of an edit before. `said` are sentences that are said once, each by a key."""
+    answered; `late`: it is of an edit before. `loading` are those that did not answer since they still start, or
+    read the project. `said` are sentences that are said once, each by a key."""
 
     tools: tuple[tuple[str, Answer], ...]
     change: Change
@@ -40,6 +41,7 @@ class Report:
     files: tuple[str, ...] = ()
     said: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    loading: tuple[str, ...] = ()
     uses: tuple[ServerUse, ...] = field(default=())
 
 
@@ -74,8 +76,7 @@ def error_line(problem: Problem) -> str:
 
 def _findings(report: Report) -> Iterator[str]:
     complete, change = _complete(report), report.change
-    late = [name for name, answer in report.tools if answer is Answer.TIMED_OUT]
-    unknown = f"{', '.join(late)} did not answer in {report.limit:.3g} s; state unknown" if late else ""
+    unknown = "; ".join(_unknown(report))
     where = f" of {_named(report.files)}, changed before" if report.late else ""
     if not complete:
         if unknown:
@@ -96,6 +97,15 @@ def _findings(report: Report) -> Iterator[str]:
     doubts = f"; {unknown}" if unknown else "; complete"
     yield f"Diagnostics{where} ({names}{doubts}): {', '.join(counts)}"
     yield from _problems(change.new)
+
+
+def _unknown(report: Report) -> Iterator[str]:
+    late = [name for name, answer in report.tools if answer is Answer.TIMED_OUT]
+    if loading := [name for name in late if name in report.loading]:
+        is_ = "is" if len(loading) == 1 else "are"
+        yield f"{', '.join(loading)} {is_} still getting ready; what is found comes with a later result"
+    if silent := [name for name in late if name not in report.loading]:
+        yield f"{', '.join(silent)} did not answer in {report.limit:.3g} s; state unknown"
 
 
 def _environment(change: Change) -> str:

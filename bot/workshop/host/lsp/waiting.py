@@ -37,6 +37,11 @@ class Progress:
         elif token in self._heard or len(self._heard) < self._MOST:
             self._heard[token] = now  # type: ignore[index]  # the same
 
+    @property
+    def going_on(self) -> bool:
+        """Whether it said that something began, and not that it ended, however long ago that was."""
+        return bool(self._heard)
+
     def busy_until(self, now: float) -> float:
         """Until when it has to be taken for busy if nothing more is heard; 0 where it is not."""
         last = max(self._heard.values(), default=0.0)
@@ -121,11 +126,16 @@ class Refreshes:
 
 
 async def pull(
-    ask: Callable[[], Awaitable[Any]], refreshes: Refreshes, pauses: Pauses, *, first: bool = True
+    ask: Callable[[], Awaitable[Any]],
+    refreshes: Refreshes,
+    pauses: Pauses,
+    *,
+    first: bool = True,
+    unready: Callable[[Any], bool] = lambda answer: False,
 ) -> Any:
-    """The answer that stands, where a text's `first` one is waited upon, and every one of a server that was belated.
-    Raises what `ask` raises but for the two errors that mean "again"; ends only with an answer, so the caller limits
-    the time."""
+    """The answer that stands, where a text's `first` one is waited upon, and every one of a server that was belated;
+    longer where the answer says that it may have been `unready`. Raises what `ask` raises but for the two errors
+    that mean "again"; ends only with an answer, so the caller limits the time."""
     for again in range(pauses.refreshes + 1):
         seen = refreshes.count
         refreshes.asked += 1
@@ -133,8 +143,11 @@ async def pull(
             answer = await _ask_until_answered(ask, pauses)
         finally:
             refreshes.asked -= 1
-        if refreshes.count == seen and again < pauses.refreshes and (first or refreshes.belated):
+        if again < pauses.refreshes and (first or refreshes.belated):
             await asyncio.sleep(pauses.refresh)
+            until = asyncio.get_running_loop().time() + pauses.unversioned
+            while refreshes.count == seen and unready(answer) and asyncio.get_running_loop().time() < until:
+                await asyncio.sleep(pauses.refresh)
         if refreshes.count == seen:
             break
     return answer
