@@ -1,5 +1,5 @@
-"""How fast secrets are masked, and a text is read with its disguises taken off. CPU time of one thread, so that
-what else the machine does counts little."""
+"""How fast secrets are masked, hidden text is taken out, and a text is read with its disguises off. CPU time of one
+thread, so that what else the machine does counts little."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from benchmarks.table import Row
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
+from bot.intake.hygiene import clean
 
 KNOWN_MB = 100.0
 PATTERNS_MB = 20.0
@@ -33,6 +34,14 @@ _KILLERS = (
     "sk-ant-api",
     "xoxb-1234567890 ",
 )
+_HIDERS = (
+    "<b><i>", "<a b>", "<img alt=a>", "<br hidden>", "<p hidden>", "<p hidden>x</p>", "<i style='left:", "</div>",
+    "<!-->", "<!-- x -->", "<!--", "<!<!-- x -->-- x -->", "&#60;", "&#1;", "&#8203;", "&ZeroWidthSpace;",
+    "\u200b", "a\u200b", "\u3042\u200d\u200c", "\u202ea\u202c", "\U000e0041", "\ufe0f", "\U0001f600\u200d",
+    "\u2764\ufe0f\u200d\U0001f525", "\U0001f3f4\U000e0067", "[a[b](c)](d)", "[![a](b)](c)", "![a](b)", "[x](y \"z\")",
+    "![a](data:image/png;base64,AAAA)", '<a href="data:text/html;base64,AAAA">', "<a b c d e f g h i j k l m n>",
+    "`a`<b c> ", "```\n", "<a ", "<a b='", "![", "](", "`",
+)  # fmt: skip
 
 
 def redaction(megabytes: int, runs: int) -> Iterator[Row]:
@@ -57,6 +66,7 @@ def redaction(megabytes: int, runs: int) -> Iterator[Row]:
         "masking 1 MB of the worst of 11 killer strings", f"{per:.0f} ms", "CPU", "", f"at most {KILLER_MS:g} ms",
         per <= KILLER_MS,
     )  # fmt: skip
+    yield hygiene()
     texts = (
         text[:_TEXT],
         draw.randbytes(_TEXT // 2).hex(),
@@ -66,6 +76,16 @@ def redaction(megabytes: int, runs: int) -> Iterator[Row]:
     yield Row(
         "reading 65,536 characters with disguises taken off, the slowest of 6", f"{slowest:.0f} ms", "CPU", "",
         f"at most {READING_MS:g} ms", slowest <= READING_MS,
+    )  # fmt: skip
+
+
+def hygiene() -> Row:
+    """What is hidden taken out of a text made to slow that down: of one piece, or one thing of its whole length."""
+    texts = (*_of(_HIDERS, 1_000_000), f"<a{' b=c' * 250_000}>", "[" * 400_000 + "](" * 300_000)
+    worst = max(_seconds(partial(clean, text), 3) for text in texts) * 1000
+    return Row(
+        f"hygiene of 1 MB of the worst of {len(texts)} killer strings", f"{worst:.0f} ms", "CPU", "",
+        f"at most {KILLER_MS:g} ms", worst <= KILLER_MS,
     )  # fmt: skip
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bot.intake.markup import without_hidden_markup
+from bot.intake.found import Found, lines_of
+from bot.intake.markup import Markup
 
 MAX_PASSES = 4
-_LINES_NAMED = 5
 
 # Controls but tab and line ends; soft hyphen, fillers, bidi marks, zero-width and word joiners, byte order
 # mark, interlinear marks, tag characters with the variation selectors beyond the first sixteen, musical
@@ -25,6 +25,7 @@ _INVISIBLE = re.compile(
     "\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
+_INVISIBLE_ASCII = {code: None for code in range(128) if _INVISIBLE.match(chr(code))}
 # The flags of England, Scotland and Wales are spelt out in tag characters; nothing else that is real is.
 _FLAG = re.compile("(\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
                    "|\U000e0077\U000e006c\U000e0073)\U000e007f)")  # fmt: skip
@@ -40,6 +41,8 @@ _UNREAL_RUN = re.compile(
 COMMENT, CHARACTER = "HTML comment", "invisible character"
 
 _OPEN, _CLOSE = "<!--", "-->"
+# `<!-->` and `<!--->` are whole comments: the closing may share the opening's dashes.
+_COMMENT = re.compile(r"<!(?=--).*?-->", re.DOTALL)
 # GitHub hides everything after an unterminated comment that opens a block, and shows one in running text.
 _OPENS_BLOCK = re.compile(r"^[ \t>*+\-0-9.)]*(?=<!--)", re.MULTILINE)
 
@@ -68,16 +71,13 @@ def clean(text: str) -> Cleaned:
 
     Text that still changes after `MAX_PASSES` was built to do so: every `<` and `&` left in it is escaped.
     """
-    found: list[tuple[str, int, int]] = []
+    found = Found()
+    markup = Markup(visible)
     for _ in range(MAX_PASSES):
         before, shown = text, visible(text)
         if len(shown) != len(text):
-            found.append((CHARACTER, len(text) - len(shown), _first_difference(text, shown)))
-        shown, comments = _without_comments(shown)
-        found += [(COMMENT, 1, line) for line in comments]
-        shown, markup = without_hidden_markup(shown, visible)
-        found += [(kind, 1, line) for kind, line in markup]
-        text = shown
+            found.add(CHARACTER, len(text) - len(shown), [_first_difference(text, shown)])
+        text = markup.without_hidden(_without_comments(shown, found), found)
         if text == before:
             return _cleaned(text, found)
     return _cleaned(text.replace("&", "&amp;").replace("<", "&lt;"), found)
@@ -85,6 +85,8 @@ def clean(text: str) -> Cleaned:
 
 def visible(text: str) -> str:
     """`text` without characters that show nothing; HTML comments stay. For text whose source is what people read."""
+    if text.isascii():
+        return text.translate(_INVISIBLE_ASCII)
     if "\U0001f3f4\U000e0067" in text:
         # Every second part is a flag.
         parts = _FLAG.split(text)
@@ -97,13 +99,9 @@ def _without_unseen(text: str) -> str:
     return _INVISIBLE.sub("", text)
 
 
-def _cleaned(text: str, found: list[tuple[str, int, int]]) -> Cleaned:
-    counts: dict[str, int] = {}
-    lines: dict[str, dict[int, None]] = {}
-    for kind, count, line in found:
-        counts[kind] = counts.get(kind, 0) + count
-        lines.setdefault(kind, {})[line] = None
-    hidden = tuple(Hidden(kind, count, tuple(lines[kind])[:_LINES_NAMED]) for kind, count in counts.items())
+def _cleaned(text: str, found: Found) -> Cleaned:
+    counts = found.counts
+    hidden = tuple(Hidden(kind, count, found.lines(kind)) for kind, count in counts.items())
     return Cleaned(text, counts.get(COMMENT, 0), counts.get(CHARACTER, 0), hidden)
 
 
@@ -115,22 +113,17 @@ def _first_difference(text: str, other: str) -> int:
     return 1
 
 
-def _without_comments(text: str) -> tuple[str, list[int]]:
-    """The text, and the line of each comment that was in it."""
-    kept: list[str] = []
-    lines: list[int] = []
-    position, line = 0, 1
-    while (start := text.find(_OPEN, position)) >= 0:
-        # `<!-->` and `<!--->` are whole comments: the closing may share the opening's dashes.
-        end = text.find(_CLOSE, start + 2)
-        if end < 0:
-            opening = _OPENS_BLOCK.search(text, position)
-            if opening:
-                lines.append(line + text.count("\n", position, opening.end()))
-                return "".join(kept) + text[position : opening.end()], lines
-            break
-        kept.append(text[position:start])
-        lines.append(line + text.count("\n", position, start))
-        line += text.count("\n", position, end)
-        position = end + len(_CLOSE)
-    return "".join(kept) + text[position:], lines
+def _without_comments(text: str, found: Found) -> str:
+    # After the last `-->` none ends; to look for an end there again and again would take for ever.
+    ended = text.rfind(_CLOSE) + len(_CLOSE) if _CLOSE in text else 0
+    kept = _COMMENT.split(text[:ended])
+    found.add(
+        COMMENT, len(kept) - 1, lines_of(text, (one.start() for one in _COMMENT.finditer(text, 0, ended)))
+    )
+    rest = kept[-1] + text[ended:]
+    if _OPEN in rest:
+        at = len(text) - len(rest)
+        if opening := _OPENS_BLOCK.search(text, at):
+            found.add(COMMENT, 1, lines_of(text, [opening.end()]))
+            rest = text[at : opening.end()]
+    return "".join([*kept[:-1], rest])

@@ -1,0 +1,123 @@
+"""Elements of HTML that are off the screen, and the attributes of others that are text which no page shows."""
+
+from __future__ import annotations
+
+import html
+import re
+from itertools import accumulate, islice
+
+from bot.intake.found import Found, lines_of
+
+ELEMENT, TEXT = "off-screen element", "alternative or title text"
+
+# None of them can match `BREAK`, so what is joined with it is looked at in one go, and not one by one.
+BREAK = "\0"
+_NAME = r"""[^\s"'<>/=\0]++"""
+_VALUE = r"""(?:"[^"\0]*+"|'[^'\0]*+'|[^\s"'<>=\0]++)"""
+_GIVEN = rf"(?:\s*+=\s*+{_VALUE})?+"
+_ATTRIBUTES = rf"(?:\s++{_NAME}{_GIVEN})"
+_TAG = re.compile(rf"<(/?)([A-Za-z][\w-]{{0,39}})({_ATTRIBUTES}*+)\s*+/?>")
+# One without attributes is seen, and has nothing that is not. Splits into text, name, attributes, end, text ...
+_TAG_WITH_ATTRIBUTES = re.compile(rf"(</?[A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)(\s*+/?>)")
+_OWN_END = re.compile(r"[^<\0]*+</([A-Za-z][\w-]{0,39}+)\s*+>")
+_UNSEEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
+    r"|font-size\s*:\s*0(?![.\d])|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}",
+    re.IGNORECASE,
+)
+_VOID = frozenset({"img", "br", "hr", "input", "meta", "link", "source", "wbr", "area", "col", "embed"})
+_ENDED = r"""(?![^\s"'<>/=\0])"""
+_UNSHOWN = rf"(?ai:alt|title|placeholder|summary|label|content|(?:aria|data)-(?u:[\w-]+)){_ENDED}"
+_HIDING = rf"(?ai:hidden|style){_ENDED}"
+_PLAIN = rf"(?:\s++(?!{_HIDING}){_NAME}{_GIVEN})"
+# All attributes that are shown, up to one that is not.
+_SHOWN = re.compile(rf"((?:\s++(?!{_UNSHOWN}){_NAME}{_GIVEN}|\0)++)|{_ATTRIBUTES}")
+# All attributes that hide nothing, and one that may; or what there is to the end.
+_MAY_HIDE = re.compile(
+    rf"{_PLAIN}*+(?:\s++(?:(?ai:(hidden)){_ENDED}{_GIVEN}|(?ai:style){_ENDED}(?:\s*+=\s*+({_VALUE}))?+)|\Z)"
+)
+# All that is seen, and an opening tag that may not be.
+_MAY_BE_UNSEEN = re.compile(
+    rf"(?:[^<]++|</?[A-Za-z][\w-]{{0,39}}+{_PLAIN}*+\s*+/?>|</[A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>"
+    rf"|<(?![A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>))*+<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>"
+)
+_TAKEN_OUT = re.compile("\0\1\n*+\0")
+
+
+def without_elements(text: str, found: Found) -> str:
+    """`text` without them. Nothing reaches across a `BREAK`: an element that never ends hides the rest up to it."""
+    small = text.lower()
+    if "hidden" not in small and "style" not in small:
+        return _without_texts(text, found)
+    return _TAKEN_OUT.sub("", _without_texts(_without_unseen(text, found), found))
+
+
+def _without_unseen(text: str, found: Found) -> str:
+    """`text` with the ends of lines of each element in its place, between breaks."""
+    pieces: list[str] = []
+    places: list[int] = []
+    judged: dict[str, bool] = {}
+    at = done = 0
+    limit = -1
+    while tag := _MAY_BE_UNSEEN.match(text, at):
+        name, attributes = tag.groups()
+        start, at = tag.start(1) - 1, tag.end()
+        if (unseen := judged.get(attributes)) is None:
+            unseen = judged[attributes] = _is_unseen(attributes)
+        if unseen:
+            if limit < at:
+                limit = text.find(BREAK, at) % (len(text) + 1)
+            at = _end_of(name.lower(), text, at, limit)
+            places.append(start)
+            pieces += text[done:start], "\0\1", "\n" * text.count("\n", start, at), BREAK
+            done = at
+    found.add(ELEMENT, len(places), lines_of(text, places))
+    return "".join([*pieces, text[done:]])
+
+
+def _end_of(name: str, text: str, start: int, limit: int) -> int:
+    """Where an element ends that is not seen: only its own end matters. At the limit where it never does."""
+    if name in _VOID:
+        return start
+    if (own := _OWN_END.match(text, start, limit)) and own.group(1).lower() == name:
+        return own.end()
+    depth = 1
+    for tag in _TAG.finditer(text, start, limit):
+        if tag.group(2).lower() == name:
+            depth += -1 if tag.group(1) else 1
+            if not depth:
+                return tag.end()
+    return limit
+
+
+def _is_unseen(attributes: str) -> bool:
+    for hidden, style in _MAY_HIDE.findall(attributes):
+        if hidden or (style and _UNSEEN_STYLE.search(html.unescape(style))):
+            return True
+    return False
+
+
+def _without_texts(text: str, found: Found) -> str:
+    """`text` without attributes that are not shown."""
+    parts = _TAG_WITH_ATTRIBUTES.split(text)
+    attributes = parts[2::4]
+    kept = _changed(list(set(attributes)))
+    if not kept:
+        return text
+    starts = accumulate(map(len, parts), initial=0)
+    places = [
+        start for start, one in zip(islice(starts, 1, None, 4), attributes, strict=False) if one in kept
+    ]
+    found.add(TEXT, len(places), lines_of(text, places))
+    parts[2::4] = [kept.get(one, one) for one in attributes]
+    return "".join(parts)
+
+
+def _changed(distinct: list[str]) -> dict[str, str]:
+    """What is left of the attributes that lose some."""
+    joined = BREAK.join(distinct)
+    shown = "".join(filter(None, _SHOWN.split(joined)))
+    if len(shown) == len(joined):
+        return {}
+    pairs = zip(distinct, shown.split(BREAK), strict=True)
+    return {before: after for before, after in pairs if len(before) != len(after)}
