@@ -31,10 +31,12 @@ _ANYWHERE = """
     .cursor* .claude .codex .agents .gemini .windsurf* .aider* .clinerules* .roo* .junie .kiro .amazonq
     .continue .opencode opencode.json .goosehints .mcp.json .husky .githooks
     .pre-commit-config.yaml .pre-commit-config.yml .devcontainer .devcontainer.json .vscode .npmrc
+    *.code-workspace .idea .fleet .zed .gitpod.yml .gitpod.yaml .gitpod.dockerfile .trae .augment* .qwen qwen.md
+    .kilocode* .openhands .crush* crush.md .factory warp.md .goose
     pip.conf pip.ini
 """
-# The short names NTFS may give to long ones: `.github`, `.gitmodules`, `.gitattributes`.
-_SHORT_NAMES = re.compile(r"(?:github|gitmod|gitatt|gi7eba|gi7d29)~[0-9]+")
+# The short names NTFS gives to long ones (`VSCODE~1` may be `.vscode`); nobody gives such a name to a file of theirs.
+_SHORT_NAMES = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{1,3})?")
 
 _SENSITIVE: tuple[tuple[str, str], ...] = (
     (

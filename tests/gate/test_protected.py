@@ -22,6 +22,8 @@ PROTECTED = [
     "skills/x/SKILL.md", ".husky/pre-commit", ".githooks/pre-push", ".pre-commit-config.yaml",
     ".devcontainer/devcontainer.json", ".vscode/tasks.json", "web/.npmrc", "pip.conf", ".gi\u200cthub/x",
     "AGENTS.md.", "\uff0egithub/x", ".lfsconfig", "CLAUDE.local.md", "AGENTS.override.md",
+    "VSCODE~1/tasks.json", "web/CLAUDE~2/x", "NPMRC~1", "PRE-CO~1.YAM", "gi7eba~1", "app.code-workspace", ".idea/x.xml",
+    ".zed/tasks.json", ".gitpod.yml",
 ]  # fmt: skip
 
 
@@ -58,8 +60,10 @@ def test_a_protected_path_made_from_nothing_is_withheld(tmp_path: Path, path: st
 
 
 @pytest.mark.parametrize(
-    "path", ["src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y"]
-)
+    "path",
+    ["src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y",
+     "notes~", "a~b", "longer-name~1", "x.~1~", "idea/x", "workspace.code"]
+)  # fmt: skip
 def test_a_path_that_is_only_similar_is_published(desk: Bench, path: str) -> None:
     desk.write(path)
     verdict = desk.judge()
