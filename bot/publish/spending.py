@@ -18,6 +18,7 @@ from bot.publish.markers import PROGRESS, is_ours, read_mark
 _BY, _ON, _USD = "by", "on", "usd"
 # Comments that are looked at: whoever reaches the end of them has had their day.
 MOST = 2000
+_MORE_THAN_ANY = 1e6
 
 
 class CommentLister(Protocol):
@@ -57,4 +58,5 @@ def _amount(text: str) -> float:
         amount = float(text)
     except ValueError:
         return 0.0
-    return amount if 0 <= amount < 1e6 else 0.0
+    # What nobody can have spent is nothing to go on with either.
+    return min(amount, _MORE_THAN_ANY) if amount >= 0 else 0.0

@@ -62,6 +62,8 @@ def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
     ran(stage, -100, by=MAINTAINER)  # a copy of a mark, by somebody who would like to have spent less
     assert counted(stage) == 0.75
     assert counted(stage, run="2") == 0.5
+    ran(stage, 1e15, run="3")
+    assert counted(stage) == 1_000_000.75, "what nobody can have spent does not count as nothing"
 
 
 def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) -> None:
