@@ -71,8 +71,8 @@ class CheckRun:
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """A check before the agent began and after it ended. `detected` is true when no policy named it. `flaky`: it failed
-    and, run again on the same files, passed; `after` is then the run that failed. `tests` is known where a report or a
-    runner's output names them."""
+    and, run again on the same files, passed; `before` or `after` is then the run that failed. `tests` is known where a
+    report or a runner's output names them."""
 
     name: str
     command: str

@@ -51,7 +51,7 @@ def told(check: Check, before: Ran, after: Ran, second: Ran | None = None, note:
     """A check on both sides of the change. `second` is another run of all of it with the change; `note` says why
     there is none where one was due."""
     passed = second is not None and second.run.state is CheckState.PASSED
-    flaky = both_ways(before.reading, before.again)
+    flaky = both_ways(before.reading, before.again, passed=before.passed_in_peace)
     if second is not None:
         flaky |= both_ways(after.reading, second.reading, passed=passed)
     run = after.run
@@ -61,4 +61,5 @@ def told(check: Check, before: Ran, after: Ran, second: Ran | None = None, note:
     tests = (
         compared(before.reading, after.reading, flaky, doubt) if run.state is not CheckState.NOT_RUN else None
     )
+    passed |= before.passed_in_peace and run.state is CheckState.PASSED
     return CheckResult(check.name, check.command, before.run, run, check.detected, passed, tests)

@@ -162,7 +162,7 @@ def _check_change(check: CheckResult) -> str:
             if number := number_of(check.tests, field):
                 told = f"{number:,} {words}"
                 parts.append(f"**{told}**" if field == "broken" else told)
-    elif check.before.state in _FAILED and check.after.state is CheckState.PASSED:
+    elif check.before.state in _FAILED and check.after.state is CheckState.PASSED and not check.flaky:
         parts.append("mended")
     elif check.before.state is CheckState.PASSED and check.after.state in _FAILED and not check.flaky:
         parts.append("**broken**")
@@ -193,6 +193,8 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
         late = check.before.state is CheckState.TIMED_OUT and check.before.note
         if late and check.after.state is not CheckState.TIMED_OUT:
             yield f"{name} timed out before the change: {shown_line(check.before.note)}"
+        elif states == (CheckState.FAILED, CheckState.PASSED) and check.before.note:
+            yield f"{name} failed before the change: {shown_line(check.before.note)}"
         if check.flaky:
             yield f"{name} failed and, run again on the same files, passed: it is flaky."
         if check.tests and check.tests.note:

@@ -20,7 +20,7 @@ from bot.run.background import Background
 from bot.run.checks import Wanted
 from bot.run.covered import Covered
 from bot.run.flaky_again import checks_again
-from bot.run.in_peace import checkers_in_peace, checks_in_peace
+from bot.run.in_peace import checkers_in_peace, checks_in_peace, failures_in_peace
 from bot.run.one_round import not_run, one_round
 from bot.run.trees import Trees
 
@@ -132,14 +132,21 @@ class Rounds:
             suspects=lambda number, ran: suspects_after(before[number], ran),
         )
         after = self._after[tree_sha] = self._round("after", tree_sha, wanted)
-        before = self._before_in_peace(before, after)
+        before = self._before_in_peace(before, after, tree_sha)
         return self._told(before, after, *self._second_runs(tree_sha, before, after))
 
-    def _before_in_peace(self, before: Sequence[Ran], after: Sequence[Ran]) -> list[Ran]:
-        found = checks_in_peace(
-            self.checks, before, after, self._trees, self._cancel, lambda: self._until - time.monotonic(),
-            self._say, self._origin,
-        )  # fmt: skip
+    def _before_in_peace(self, before: Sequence[Ran], after: Sequence[Ran], tree_sha: str) -> list[Ran]:
+        """What the base does when nothing of the agent's is alive, where that may be something else: asked once."""
+
+        def left() -> float:
+            return self._until - time.monotonic()
+
+        rest = (self._trees, self._cancel, left, self._say, self._origin)
+        found = checks_in_peace(self.checks, before, after, *rest)
+        known = not_run(self.checks, "")
+        asked = [known[number] if number in self._in_peace else ran for number, ran in enumerate(before)]
+        changed = self._covered.lines(tree_sha) if self._covered else ()
+        found |= failures_in_peace(self.checks, asked, after, changed, *rest)
         for number, ran in found.items():
             self._in_peace[number] = ran
             self._note("before", self.checks[number], ran)

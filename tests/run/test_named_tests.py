@@ -18,11 +18,12 @@ from bot.contracts.tested import CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import failing
 from bot.evidence.detect import Check
 from bot.evidence.flaky import NO_TIME, PASSED_AGAIN
+from bot.evidence.mended import PASSED_IN_PEACE, TOO_LONG
 from bot.evidence.ran import Ran
 from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
 from bot.run.covered import Covered
 from bot.run.folder import RunFolder
-from bot.run.in_peace import checks_in_peace
+from bot.run.in_peace import checks_in_peace, failures_in_peace
 from bot.run.rounds import Rounds
 from bot.run.trees import Trees
 from bot.sandbox.off import Off
@@ -341,6 +342,40 @@ def test_what_ends_when_the_agent_is_at_rest_is_what_counts(begin: Begin) -> Non
     assert found(passed, 600)[0].run.state is CheckState.FAILED
     assert found(passed, 1)[0].run == CheckRun(CheckState.TIMED_OUT, note=NOT_TRIED)
     assert found(late, 600) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "flaky", "note"),
+    [
+        # Outside the tree, as a machine that is busy is.
+        ("test -e changed || { ! mkdir {place} 2>/dev/null; }", True, PASSED_IN_PEACE),
+        ("test -e changed", False, ""),
+    ],
+)
+def test_what_failed_beside_the_agent_without_a_word_of_the_change_is_asked_again_when_that_is_at_rest(
+    begin: Begin, tmp_path: Path, command: str, flaky: bool, note: str
+) -> None:
+    trial = begin({"a": "1\n"}, Check("t", command.replace("{place}", str(tmp_path / "busy")), 60))
+    [result] = trial.results({"changed": "1\n"})
+    states = (result.before.state, result.after.state)
+    assert (*states, result.flaky) == (CheckState.FAILED, CheckState.PASSED, flaky)
+    assert result.before.note == note
+    assert trial.opened == ["checks-before", "checks-after-1", "checks-in-peace-1"]
+    trial.results({"changed": "2\n"})  # the base is asked once
+    assert trial.opened[3:] == ["checks-after-2"]
+
+
+def test_a_check_that_takes_too_long_is_not_asked_again_and_that_is_said(begin: Begin) -> None:
+    trial = begin({"a": "1\n"}, "true")
+    failed = Ran(CheckRun(CheckState.FAILED, 1, duration=300.0))
+    passed = Ran(CheckRun(CheckState.PASSED, 0))
+
+    def found(left: float) -> str:
+        rest = (trial.trees, CancelToken(), lambda: left, lambda line: None)
+        return failures_in_peace(trial.rounds.checks, [failed], [passed], (), *rest)[0].run.note
+
+    assert (found(9_000), found(100)) == (TOO_LONG, TOO_LONG)
+    assert trial.opened == []
 
 
 def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
