@@ -47,6 +47,12 @@ _NUMBERS = r"(?:[0-9]{1,3}[\s,;]{1,3}){10,}[0-9]{0,3}"
 # Of a few fixed bytes each: no text makes these slow, and a find costs a tenth of what one of google-re2's does.
 _TAG = re.compile(rb"\xf3\xa0[\x80\x81][\x80-\xbf]")
 _ESCAPE = re.compile(rb"\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}")
+# As JSON and most languages write the end of a line, and other characters, in a text within a text.
+_ESCAPED_SPACE = re.compile(rb"(?<!\\)\\++[nrtfv]")
+_BACKSLASHES = re.compile(rb"\\++")
+_CHARACTER = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\U000[0-9a-fA-F]{5}"
+)
 _PRINTED = r"[\t\n\r -~]{16,}"
 _DEFLATED = (b"x\x01", b"x^", b"x\x9c", b"x\xda")
 _MOST_STARTS = 4
@@ -66,6 +72,8 @@ def readings(data: bytes) -> Iterator[Reading]:
     seen = {data}
     left = _MOST_BYTES
     waiting = [(data, 0)]
+    if (written_out := _written_out(data)) != data:
+        waiting.append((written_out, 0))
     while waiting:
         text, depth = waiting.pop(0)
         for reading in _once(text):
@@ -88,6 +96,19 @@ def readings(data: bytes) -> Iterator[Reading]:
 def words_only(data: bytes) -> bytes:
     """Letters and digits alone: what is left of a text, and of a secret, whatever somebody put between them."""
     return data.translate(None, _NOT_WORD)
+
+
+def _written_out(text: bytes) -> bytes:
+    """A text within a text, as a journal has a tool's arguments: without the escapes, whatever their depth."""
+    return _CHARACTER.sub(_character, _BACKSLASHES.sub(rb"\\", _ESCAPED_SPACE.sub(b"\n", text)))
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    """What it stands for, in UTF-8."""
+    kind = escape.group()[1:2]
+    digits = bytes.fromhex(escape.group().replace(b"\\" + kind, b"").decode())
+    said = digits.decode("utf-16-be", "surrogatepass") if kind == b"u" else chr(int.from_bytes(digits, "big"))
+    return said.encode("utf-8", "surrogatepass")
 
 
 def _once(text: bytes) -> Iterator[Reading]:

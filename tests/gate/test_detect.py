@@ -6,6 +6,7 @@ import base64
 import codecs
 import gzip
 import html
+import json
 import random
 import string
 import textwrap
@@ -119,6 +120,18 @@ def test_a16_an_encoded_secret_does_not_leave(name: str) -> None:
     Breaks: bot/gate/detect.py "for reading in readings(data):"
     """
     assert _caught(ENCODINGS[name]())
+
+
+@pytest.mark.parametrize("name", sorted({**ENCODINGS, **FURTHER}.keys() - UNSEEN))
+@pytest.mark.parametrize("written", [repr, json.dumps, lambda text: json.dumps({"path": json.dumps(text)})])
+def test_a16_nor_one_that_is_written_in_a_text_within_a_text(
+    name: str, written: Callable[[str], str]
+) -> None:
+    """As what a journal holds of a tool's arguments: JSON in JSON, with an escape where a line ends.
+
+    Breaks: bot/gate/canonical.py "waiting.append((written_out, 0))"
+    """
+    assert _caught(written({**ENCODINGS, **FURTHER}[name]()))
 
 
 def test_at_least_29_of_the_encodings_are_caught() -> None:
