@@ -219,6 +219,17 @@ def test_a_server_that_floods_holds_no_result_up_and_one_that_died_twice_is_off(
     assert not any("no new problems (ty" in line for line in lines)
 
 
+def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once_in_words(played: Played) -> None:
+    """Breaks: bot/workshop/host/diagnosing.py "self._said_broken = True"."""
+    workshop = played.bench.start(diagnostics={"wait": "no number"}, assume_read=True)
+    first = call(workshop, "edit", path="app.py", old="f(1)", new="f(2)")
+    assert found(first) == [
+        "Diagnostics are off for the rest of the run: a fault in the program itself (TypeError)"
+    ]
+    assert "Edited app.py" in first.content
+    assert found(call(workshop, "edit", path="app.py", old="f(2)", new="f(1)")) == []
+
+
 def test_nothing_runs_before_a_file_of_its_language_is_read(played: Played) -> None:
     """Breaks: bot/workshop/host/diagnosing.py "if not of_interest(name)" (taken out)."""
     workshop = played.start(LONG, ty=pulls([["items", []]]), clangd=pulls([["items", []]]))

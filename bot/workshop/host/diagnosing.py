@@ -49,6 +49,7 @@ class Diagnosing:
         self._loader: threading.Thread | None = None
         self._pending: dict[str, None] = {}
         self._broken = ""
+        self._said_broken = False
         self._held = 0.0
 
     def before(self, tool: str) -> None:
@@ -63,12 +64,16 @@ class Diagnosing:
 
     def after(self, tool: str, outcome: ToolOutcome) -> ToolOutcome:
         """The result with what was found, where a file of interest changed; else as it is."""
-        if self._broken or self._context.cancelled.is_set():
+        if self._context.cancelled.is_set():
             return outcome
-        try:
-            report = self._look(tool, outcome)
-        except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
-            self._broken = f"{type(error).__name__}: {error}"
+        report: Report | None = None
+        if not self._broken:
+            try:
+                report = self._look(tool, outcome)
+            except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
+                self._broken = _why(error)
+        if self._broken and not self._said_broken:
+            self._said_broken = True
             said = f"Diagnostics are off for the rest of the run: {self._broken}"
             return replace(outcome, content=f"{outcome.content}\n{said}")
         return outcome if report is None else _with(outcome, report)
@@ -80,7 +85,7 @@ class Diagnosing:
     def standing(self) -> dict[str, Any]:
         """What the supervisor is told at the end: new errors by file, and what the servers took. They are ended."""
         session, self._session = self._session, None
-        self._broken = self._broken or "ended"
+        self._broken, self._said_broken = self._broken or "ended", True
         if session is None:
             return {"standing": [], "servers": []}
         from bot.workshop.host.lsp.told import error_line, plain_use
@@ -138,7 +143,7 @@ class Diagnosing:
                 session.read(name, text)
                 self._note(-1)
         except Exception as error:  # noqa: BLE001 - as in `after`
-            self._broken = f"{type(error).__name__}: {error}"
+            self._broken = self._broken or _why(error)
             self._note(0)
 
     def _note(self, more: int) -> None:
@@ -211,6 +216,13 @@ def _edited(tool: str, metadata: Mapping[str, Any]) -> tuple[list[str], dict[str
     found = [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
     moved = {str(one["path"]): str(one["moved_from"]) for one in found if "moved_from" in one}
     return [str(one["path"]) for one in found], moved
+
+
+def _why(error: Exception) -> str:
+    """For the model: what the system says in its words, and of a bug of ours where to look for it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"the system refuses what they need ({error.strerror})"
+    return f"a fault in the program itself ({type(error).__name__})"
 
 
 def _with(outcome: ToolOutcome, report: Report) -> ToolOutcome:

@@ -28,7 +28,8 @@ def check(
     """Run a checker that is this shell script."""
     bench.write(".venv/bin/checker", f"#!/bin/bash\n{script}\n").chmod(0o755)
     bench.context.environment = {"PATH": PATH}
-    arguments = {"checker": {**CHECKER, **other}, "files": list(files), "timeout": timeout}
+    folder = other.pop("folder", "")
+    arguments = {"checker": {**CHECKER, **other}, "files": list(files), "folder": folder, "timeout": timeout}
     return dict(bench.call("problems_of", **arguments).metadata)
 
 
@@ -249,3 +250,21 @@ def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path) -> Non
     bench.context.programs = {"checker": str(own)}
     assert check(bench, "echo a.py:1:1: theirs", where=["ours", "project"])["rows"][0][7] == "ours"
     assert check(bench, "echo a.py:1:1: theirs")["rows"][0][7] == "theirs"
+
+
+def test_one_that_prints_nothing_has_its_words_told(bench: Bench) -> None:
+    told = check(bench, "echo 'settings: no such file' >&2; exit 1", form="rdjson")
+    assert (told["state"], told["note"]) == ("unavailable", "its output is no JSON: settings: no such file")
+
+
+def test_in_a_folder_the_nearest_program_and_environment_are_the_projects(bench: Bench) -> None:
+    bench.write("api/.venv/pyvenv.cfg", "")
+    bench.write("api/src/a.x", "one\n")
+    own = bench.write("api/node_modules/.bin/checker", '#!/bin/bash\necho "a.x:1:1: $VIRTUAL_ENV"\n')
+    own.chmod(0o755)
+    told = check(bench, "echo 'a.x:1:1: of the top'", folder="api/src")
+    assert told["rows"][0][0] == "api/src/a.x"
+    assert told["rows"][0][7] == "api/.venv"
+    assert (
+        check(bench, "echo 'a.x:1:1: of the top'", folder="nowhere")["note"] == "there is no folder nowhere"
+    )

@@ -23,6 +23,7 @@ def read(name: str) -> Found:
     ("name", "passed", "failed", "skipped"),
     [
         ("cargo", 4, 1, 1),
+        ("go_json", 2, 2, 1),
         ("go_verbose", 3, 2, 1),
         ("jest_verbose", 3, 1, 1),
         ("mocha", 2, 1, 1),
@@ -46,6 +47,20 @@ def test_a_runner_that_names_every_test_is_read_whole(
     ("name", "failed", "figures"),
     [
         ("go", ["example.com/app.TestBad/one_two", "example.com/app/broken"], None),
+        (
+            "rspec",
+            ["spec/a_spec.rb Sum is bad", "spec/a_spec.rb Sum when empty raises"],
+            (1, 2, 1),
+        ),
+        (
+            "phpunit",
+            [
+                "App\\Tests\\ATest::testBad",
+                "App\\Tests\\ATest::testErr",
+                'App\\Tests\\ATest::testMany with data set "two" (2)',
+            ],
+            (2, 3, 1),
+        ),
         ("jest", ["a.test.js > sum > is bad"], (3, 1, 1)),
         ("vitest", ["a.test.mjs > sum > is bad"], (2, 1, 1)),
         ("pytest_quiet", ["test_a.py::test_bad", "test_a.py::test_e", "test_b.py"], (5, 3, 2)),
@@ -151,3 +166,39 @@ def test_no_line_takes_longer_than_its_length_allows(line: str) -> None:
     began = time.process_time()
     output.parse(text)
     assert time.process_time() - began < 10  # a quadratic pattern takes minutes
+
+
+def test_nextest_names_all_that_ran_and_counts_what_was_skipped() -> None:
+    tests = read("nextest")
+    assert tests.whole
+    assert tests.names["passed"] == ["app tests::good", "app::it it_works"]
+    assert tests.names["failed"] == ["app tests::bad"]
+    assert tests.figures() == {"passed": 2, "failed": 1, "skipped": 1}
+
+
+def test_go_tells_the_same_in_json_as_in_words() -> None:
+    assert read("go_json").names == {
+        "passed": ["example.com/app.TestGood", "example.com/app.TestBad/other"],
+        "failed": ["example.com/app/broken", "example.com/app.TestBad/one_two"],
+        "skipped": ["example.com/app.TestSkipped"],
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"Action":' * 190,
+        '{"Action":"fail","Package":["x"],"Test":7}',
+        '{"Action":"fail","Package":"p"' + " " * 1_000,
+        "rspec ./" + "a" * 1_900,
+        "rspec '" + "[1:" * 600,
+        "Tests: 1, Assertions: 1" + ", Errors: 1" * 170,
+        " PASS [" + "(" * 1_900,
+        " Summary [" + "]" * 1_900,
+        "There were 1 " + "s:" * 900,
+    ],
+)
+def test_lines_without_sense_are_read_in_no_time(line: str) -> None:
+    began = time.process_time()
+    output.parse("\n".join(["PHPUnit 9.6.7 by x", *[line] * 3_000]))
+    assert time.process_time() - began < 20

@@ -1,10 +1,12 @@
 """The servers that a project has in node_modules, as they are: fetched once at a pinned version, found by the registry,
-asked by the client."""
+asked by the client. Those of no registry that this project needs anyway are asked where they are installed."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,15 +17,15 @@ from bot.workshop.host.lsp.registry import SERVERS, Place, Start
 from bot.workshop.host.lsp.servers import Hub, Program, Server
 from tests.support.npm import installed
 
-pytestmark = pytest.mark.node
-
 LONG = 300.0
 """Seconds: TypeScript 5 takes two to its first answer, and more where much else is done."""
 
+BIOME = "2.3.8"
 APP = "packages/app"
 FILES = {
     f"{APP}/tsconfig.json": json.dumps({"compilerOptions": {"strict": True}}),
     f"{APP}/.oxlintrc.json": json.dumps({"rules": {"no-debugger": "error"}}),
+    f"{APP}/biome.json": json.dumps({"linter": {"rules": {"suspicious": {"noDebugger": "error"}}}}),
 }
 USED = "export function f(x: number) { return x; }\n"
 USING = 'import { f } from "./b";\nf(1);\n'
@@ -41,17 +43,23 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     modules = root / "node_modules"
     (modules / ".bin").mkdir(parents=True)
     (modules / "typescript").symlink_to(installed("typescript", "5.9.3"))
-    for name, version in (("typescript-language-server", "5.3.0"), ("oxlint", "1.94.0")):
-        program = installed(name, version).parent / ".bin" / name
+    packages = (("typescript-language-server", "5.3.0"), ("oxlint", "1.94.0"), ("@biomejs/biome", BIOME))
+    for package, version in packages:
+        name = package.rpartition("/")[2]
+        bins = next(one for one in installed(package, version).parents if one.name == "node_modules") / ".bin"
+        program = bins / name
         (modules / ".bin" / name).symlink_to(os.path.realpath(program))
     return root
 
 
 def started(hub: Hub, root: Path, name: str) -> Server:
     known = next(one for one in SERVERS if one.name == name)
-    start = known.find(Place(root, root / APP, {"PATH": ""}, {}))
+    path = os.environ["PATH"]
+    start = known.find(Place(root, root / APP, {"PATH": path}, {}))
     assert isinstance(start, Start), start
-    environment = {"PATH": os.environ["PATH"], "HOME": str(root)}
+    environment = {"PATH": path, "HOME": str(root)} | {
+        name: value.replace("{tmp}", str(root)) for name, value in known.variables.items()
+    }
     return hub.start(
         Program(
             name, start.argv, root, environment, start.settings, start.options,
@@ -71,6 +79,7 @@ def codes(server: Server, *names: str) -> list[tuple[str, int, str]]:
     return [(problem.path.removeprefix(f"{APP}/"), problem.line, problem.code) for problem in items]
 
 
+@pytest.mark.node
 def test_typescript_5_answers_by_the_settings_below_the_top(hub: Hub, root: Path) -> None:
     """It publishes without versions, and of a file that another's change broke long after; so it is asked."""
     server = started(hub, root, "typescript")
@@ -84,10 +93,70 @@ def test_typescript_5_answers_by_the_settings_below_the_top(hub: Hub, root: Path
     server.stop()
 
 
+@pytest.mark.node
 def test_oxlint_answers_by_the_rules_below_the_top(hub: Hub, root: Path) -> None:
     server = started(hub, root, "oxlint")
     server.open(f"{APP}/b.ts", "debugger;\n", "typescript")
     assert codes(server, "b.ts") == [("b.ts", 1, "eslint(no-debugger)")]
     server.change(f"{APP}/b.ts", "export {};\n")
     assert codes(server, "b.ts") == []
+    server.stop()
+
+
+@pytest.mark.node
+def test_biome_answers_by_the_rules_below_the_top(hub: Hub, root: Path) -> None:
+    server = started(hub, root, "biome")
+    server.open(f"{APP}/b.ts", "debugger;\n", "typescript")
+    assert codes(server, "b.ts") == [("b.ts", 1, "lint/suspicious/noDebugger")]
+    server.change(f"{APP}/b.ts", "export const x = 1;\n")
+    assert codes(server, "b.ts") == []
+    server.stop()
+
+
+CLANGD = {
+    "compile_commands.json": json.dumps(
+        [{"directory": ".", "file": "a.c", "arguments": ["cc", "-c", "a.c"]}]
+    ),
+    "a.c": "",
+}
+GO = {"go.mod": "module a\n\ngo 1.21\n", "a.go": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "file", "right", "wrong", "code"),
+    [
+        (
+            "clangd",
+            CLANGD,
+            "a.c",
+            "int f(void) { return 1; }\n",
+            "int f(void) { return g; }\n",
+            "undeclared_var_use",
+        ),
+        ("gopls", GO, "a.go", "package a\n\nvar X = 1\n", "package a\n\nvar X = g\n", "UndeclaredName"),
+    ],
+    ids=["clangd", "gopls"],
+)
+def test_one_of_the_machine_answers_for_the_project(
+    hub: Hub,
+    tmp_path: Path,
+    name: str,
+    files: Mapping[str, str],
+    file: str,
+    right: str,
+    wrong: str,
+    code: str,
+) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    (tmp_path / APP).mkdir(parents=True)
+    for path, text in (files | {file: right}).items():
+        (tmp_path / APP / path).write_text(text)
+    server = started(hub, tmp_path, name)
+    server.open(f"{APP}/{file}", right, file.rpartition(".")[2])
+    assert codes(server, file) == []
+    server.change(f"{APP}/{file}", wrong)
+    assert [(found, of) for found, _, of in codes(server, file)] == [(file, code)]
+    server.change(f"{APP}/{file}", right)
+    assert codes(server, file) == []
     server.stop()

@@ -46,6 +46,14 @@ def test_the_names_are_those_that_a_policy_may_name() -> None:
     assert {parser.name for parser in PARSERS} == set(PARSED) == set(ON_EDIT)
 
 
+def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp_path: Path) -> None:
+    """One that may not be entered fails as a name does that is too long: breaks bot/workshop/host/lsp/registry.py
+    "if isfile(f / name)" (`Path.is_file` in its place)."""
+    for one in SERVERS:
+        found = one.find(place(tmp_path, "x" * 300))
+        assert isinstance(found, str), one.name
+
+
 def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
     project(tmp_path, {}, (".venv/bin/ty", "path/ruff"))
     assert argv(tmp_path, known("ty").find(place(tmp_path, ty="/ours/ty"))) == "/ours/ty server"

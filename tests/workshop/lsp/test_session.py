@@ -219,6 +219,34 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
     assert sorted(Path(root).name for root in roots) == ["b", "src"]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_asked"),
+    [
+        ("from app.pkg.used import f\n", True),
+        ("from app.pkg import f\n", True),
+        ("import app.pkg\n", True),
+        ("from app.pkg.other import f\n", False),
+        ("pkg = 1\n", False),
+        ("import {f} from '@/pkg/used'\n", True),
+        ("import {\n  f,\n} from '../pkg';\n", True),
+        ("import {f} from '~/pkg/index.js';\n", True),
+        ("  lazy(() => import('@/pkg/used'))\n", True),
+        ("import {f} from '@/pkg/other'\n", False),
+    ],
+)
+def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
+    begin: Begin, text: str, is_asked: bool
+) -> None:
+    """By whatever alias. Breaks: bot/workshop/host/lsp/session.py "{_AS_A_WHOLE}"."""
+    looked = begin(ty=pulls(CLEAN))
+    (looked.root / "pkg").mkdir()
+    looked.read("pkg/used.py", "a\n")
+    looked.read("user.py", text)
+    assert said(looked.change("pkg/used.py", "b\n")) == "Diagnostics: no new problems (ty)"
+    asked = (looked.folder / "ty.log").read_text().count('textDocument/diagnostic"')
+    assert asked == (4 if is_asked else 3)
+
+
 def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin: Begin) -> None:
     """Breaks: bot/workshop/host/lsp/baseline.py "p.path not in first, " (left out), "or what in said"."""
     answers = {"textDocument/diagnostic": [CLEAN, CLEAN, [["items", [item("two"), item("two")]]]]}

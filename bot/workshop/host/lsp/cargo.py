@@ -7,6 +7,7 @@ is the first one then, over the commit that the run began with.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -162,7 +163,7 @@ class Cargo:
         if not self._export(folder):
             return "a file was changed before it had looked at the project"
         project = folder / self._folder.relative_to(self._context.real_root)
-        if not (project / _LOCK).exists() and (lock := _on_disk(self._folder / _LOCK)):
+        if not os.path.exists(project / _LOCK) and (lock := _on_disk(self._folder / _LOCK)):
             project.mkdir(parents=True, exist_ok=True)
             (project / _LOCK).write_text(lock)  # one that git does not know
         return self._check(project)

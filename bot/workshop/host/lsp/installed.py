@@ -40,8 +40,8 @@ class Missing(Collection[str]):
 
 def _has_environment(tool: str, context: Context, folders: Iterable[str]) -> bool:
     if tool == "typescript":
-        return any((context.root / folder / "node_modules").is_dir() for folder in folders)
+        return any(os.path.isdir(context.root / folder / "node_modules") for folder in folders)
     if context.environment.get("VIRTUAL_ENV"):
         return True
     places = (context.root / folder / name for folder in folders for name in (".venv", "venv"))
-    return any((place / "pyvenv.cfg").is_file() for place in places)
+    return any(os.path.isfile(place / "pyvenv.cfg") for place in places)

@@ -4,6 +4,7 @@ that end by themselves. Each is given a text, so that the text before can be jud
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -164,7 +165,7 @@ def _said(
     cwd = context.root / folder
     done = run_program(
         argv,
-        cwd=cwd if cwd.is_dir() else context.root,
+        cwd=cwd if os.path.isdir(cwd) else context.root,
         environment={**context.environment, **variables},
         timeout=seconds,
         cap=_CAP,

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from os.path import isdir, isfile  # those of `Path` raise where a folder may not be entered
 from pathlib import Path, PurePosixPath
 
 _PYTHON = {".py": "python", ".pyi": "python"}
@@ -60,11 +61,11 @@ class Place:
 
     def above(self, *names: str) -> Path | None:
         """The first of these files in the folder of the file or above it, within the tree."""
-        return next((f / name for f in self.folders() for name in names if (f / name).is_file()), None)
+        return next((f / name for f in self.folders() for name in names if isfile(f / name)), None)
 
     def topmost(self, *names: str) -> Path | None:
         """The last of them: where the settings of a folder add to those above it."""
-        found = [path for folder in self.folders() for name in names if (path := folder / name).is_file()]
+        found = [path for folder in self.folders() for name in names if isfile(path := folder / name)]
         return found[-1] if found else None
 
     def folders(self) -> Iterator[Path]:
@@ -83,7 +84,7 @@ class Place:
     def environments(self) -> Iterator[Path]:
         """Virtual ones, the nearest first."""
         found = (folder / name for folder in self.folders() for name in _ENVIRONMENTS)
-        yield from (folder for folder in found if folder.is_dir())
+        yield from (folder for folder in found if isdir(folder))
         if named := self.environment.get("VIRTUAL_ENV", ""):
             yield Path(named)
 
@@ -131,7 +132,7 @@ def _ty(place: Place) -> Start | str:
         return "it is not installed"
     # It looks for an environment beside the settings alone, and several projects may share the one above them.
     named = place.environment.get("VIRTUAL_ENV", "")
-    whole = (str(folder) for folder in place.environments() if (folder / "pyvenv.cfg").is_file())
+    whole = (str(folder) for folder in place.environments() if isfile(folder / "pyvenv.cfg"))
     found = named or next(whole, "")
     variables = {"VIRTUAL_ENV": found} if found else {}
     root = _folder_of(place.above("ty.toml", "pyproject.toml"))
@@ -317,4 +318,4 @@ def _read(path: Path) -> str:
 
 
 def _runs(path: Path) -> bool:
-    return os.access(path, os.X_OK) and path.is_file()
+    return os.access(path, os.X_OK) and isfile(path)

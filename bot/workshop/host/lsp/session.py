@@ -31,8 +31,11 @@ MOST_FILES = 20
 
 MOST_IMPORTERS = 10
 
-_IMPORTING = r"(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include|.*\brequire\b)"
+_IMPORTING = r"(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include|.*\b(?:require|import)\b)"
 """How a line begins that may name another file."""
+
+_AS_A_WHOLE = r"""(?:/(?:index|mod)(?:\.\w+)?)?(?=['"\s;,]|$)"""
+"""What follows where a folder is named, and no file in it."""
 
 _RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
 
@@ -185,16 +188,22 @@ class Session:
         return looks
 
     def _importers(self, lane: Lane, changed: Sequence[Watched]) -> list[Watched]:
-        """The open files that seem to use one of the changed ones."""
+        """The open files that seem to use one of the changed ones, by whatever path or alias: those that name it, then
+        those that name its folder, which may pass on what is in it."""
         stems = {stem for file in changed for stem in _stems(file.name)}
-        if not stems:
-            return []
-        named = "|".join(map(re.escape, stems))
-        uses = re.compile(rf"^[ \t]*{_IMPORTING}.*\b(?:{named})\b", re.MULTILINE)
-        rest = [
-            file for file in self._files.values() if file not in changed and lane.known.language(file.name)
+        folders = {PurePosixPath(file.name).parent.name for file in changed}
+        uses = [
+            re.compile(rf"^[ \t]*{_IMPORTING}.*\b(?:{'|'.join(map(re.escape, names))}){then}", re.MULTILINE)
+            for names, then in ((stems - {""}, r"\b"), (folders - {""}, _AS_A_WHOLE))
+            if names
         ]
-        return [file for file in rest if file.now is not None and uses.search(file.now)][:MOST_IMPORTERS]
+        rest = [
+            file
+            for file in self._files.values()
+            if file not in changed and file.now is not None and lane.known.language(file.name)
+        ]
+        found = [file for named in uses for file in rest if named.search(file.now or "")]
+        return list({file.name: file for file in found}.values())[:MOST_IMPORTERS]
 
     def _is_known_to_load(self, lane: Lane) -> bool:
         """It was waited for once, and is for the same reason not again."""
