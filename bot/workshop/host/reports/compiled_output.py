@@ -1,7 +1,8 @@
-"""What `go test` and `cargo test` print of their tests."""
+"""What `go test`, `cargo test` and `cargo nextest` print of their tests."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -11,9 +12,18 @@ _GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")
 _GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S.*?) \([\d.]+s\)")
 _GO_STATES = {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED}
 
+_EVENT = ("Package", "Test", "Action")
+_GO_ACTIONS = {"pass": PASSED, "fail": FAILED, "skip": SKIPPED}
+
 _CARGO_RESULT = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; .*")
 _CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
 _CARGO_STATES = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}
+
+_NEXTEST_END = re.compile(r" +Summary \[.*\] +(?:\d+/)?(\d+) tests? run: (.*)")
+_NEXTEST_TEST = re.compile(
+    r" +(PASS|LEAK|SLOW|FAIL|TIMEOUT|ABORT|SIG\w+|FLAKY \d+/\d+) \[[^\]]*\](?: \(.*?\))? (\S+) (\S.*)"
+)
+_NEXTEST_FIGURE = re.compile(r"(\d+) (passed|failed|timed out|exec failed|skipped)")
 
 
 def go(lines: Sequence[str]) -> Found | None:
@@ -30,6 +40,37 @@ def go(lines: Sequence[str]) -> Found | None:
             _package(tests, found[1], found[2], here)
             here = {}
     return tests
+
+
+def go_json(lines: Sequence[str]) -> Found | None:
+    """`go test -json`, one event a line, those of several packages mixed."""
+    tests = Found("go test -json's output")
+    packages: dict[str, dict[str, str]] = {}
+    ended = False
+    for line in lines:
+        package, test, action = _event(line)
+        if not package or action not in _GO_ACTIONS:
+            continue
+        if test:
+            packages.setdefault(package, {})[test] = _GO_ACTIONS[action]
+        else:
+            ended = True
+            _package(tests, "FAIL" if action == "fail" else "ok", package, packages.pop(package, {}))
+    for package, here in packages.items():  # of one that was killed
+        _package(tests, "ok", package, here)
+    return tests if ended else None
+
+
+def _event(line: str) -> tuple[str, str, str]:
+    """Its package, test and action, as far as it has them."""
+    if not line.startswith("{") or '"Action"' not in line:
+        return "", "", ""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return "", "", ""
+    package, test, action = (word if isinstance(word := event.get(key), str) else "" for key in _EVENT)
+    return package, test, action
 
 
 def _package(tests: Found, word: str, package: str, here: dict[str, str]) -> None:
@@ -75,3 +116,27 @@ def _cargo_state(line: str) -> str:
     if said.startswith("ignored"):
         return SKIPPED
     return next((state for word, state in _CARGO_STATES.items() if said.endswith(word)), "")
+
+
+def nextest(lines: Sequence[str]) -> Found | None:
+    """Every test that ran is named, those that fail once more at the end; those that were skipped are only counted."""
+    ends = [found for line in lines if (found := _NEXTEST_END.fullmatch(line))]
+    if not ends:
+        return None
+    states: dict[str, str] = {}
+    for line in lines:
+        if found := _NEXTEST_TEST.fullmatch(line):
+            good = found[1].startswith(("PASS", "LEAK", "FLAKY"))
+            if found[1] != "SLOW":  # it goes on
+                states[f"{found[2]} {found[3]}"] = PASSED if good else FAILED
+    totals = dict.fromkeys((PASSED, FAILED, SKIPPED), 0)
+    for end in ends:
+        for number, word in _NEXTEST_FIGURE.findall(end[2]):
+            totals[word if word in totals else FAILED] += int(number)
+    whole = len(states) == sum(int(end[1]) for end in ends)
+    tests = Found("cargo nextest's output", whole=whole)
+    for name, state in states.items():
+        if whole or state == FAILED:
+            tests.add(name, state)
+    tests.totals = totals
+    return tests

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bot.workshop.host.reports import compiled_output, python_output, script_output
+from bot.workshop.host.reports import compiled_output, dynamic_output, python_output, script_output
 from bot.workshop.host.reports.found import Found
 from bot.workshop.host.reports.tap import tap
 
@@ -15,11 +15,15 @@ _RUNNERS: Sequence[Callable[[Sequence[str]], Found | None]] = (
     python_output.pytest,
     python_output.unittest,
     compiled_output.go,
+    compiled_output.go_json,
     compiled_output.cargo,
+    compiled_output.nextest,
     script_output.jest,
     script_output.vitest,
     script_output.mocha,
     script_output.node,
+    dynamic_output.rspec,
+    dynamic_output.phpunit,
     tap,
 )
 
