@@ -102,7 +102,8 @@ def _judged(checker: Mapping[str, Any], ran: _Ran, context: Context, folder: str
             folder,
         )
     except forms.FormError as error:
-        return _none("unavailable", one_line(str(error), _NOTE, str(context.root)))
+        why = "" if ran.output.strip() else _because(ran, context)
+        return _none("unavailable", one_line(f"{error}{why}", _NOTE, str(context.root)))
     if found.flooded:
         return _none("unavailable", "it reported more problems than can be compared")
     return {"state": "complete", "note": "", "rows": found.rows, "outside": found.outside}
