@@ -17,6 +17,9 @@ from bot.workshop.host.lsp.registry import SERVERS, Place, Start
 from bot.workshop.host.lsp.servers import Hub, Program, Server
 from tests.support.npm import installed
 
+PATH = os.pathsep.join((str(Path(__file__).parents[3] / ".cache" / "clangd" / "bin"), os.environ["PATH"]))
+"""With what `.ci/extras` installs."""
+
 LONG = 300.0
 """Seconds: TypeScript 5 takes two to its first answer, and more where much else is done."""
 
@@ -54,10 +57,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def started(hub: Hub, root: Path, name: str) -> Server:
     known = next(one for one in SERVERS if one.name == name)
-    path = os.environ["PATH"]
-    start = known.find(Place(root, root / APP, {"PATH": path}, {}))
+    start = known.find(Place(root, root / APP, {"PATH": PATH}, {}))
     assert isinstance(start, Start), start
-    environment = {"PATH": path, "HOME": str(root)} | {
+    environment = {"PATH": PATH, "HOME": str(root)} | {
         name: value.replace("{tmp}", str(root)) for name, value in known.variables.items()
     }
     return hub.start(
@@ -147,8 +149,8 @@ def test_one_of_the_machine_answers_for_the_project(
     wrong: str,
     code: str,
 ) -> None:
-    if shutil.which(name) is None:
-        pytest.skip(f"{name} is not installed")
+    if shutil.which(name, path=PATH) is None:
+        pytest.skip(f"{name} is not here (`make extras` installs clangd; gopls comes with `go install`)")
     (tmp_path / APP).mkdir(parents=True)
     for path, text in (files | {file: right}).items():
         (tmp_path / APP / path).write_text(text)
