@@ -217,7 +217,7 @@ def test_one_that_says_it_is_busy_is_given_time_however_often_it_is_asked(play: 
 
 
 def test_one_that_is_busy_for_too_long_is_off(play: Play) -> None:
-    """Breaks: bot/workshop/host/lsp/service.py "and waited < self.program.pauses.loading" (left out)."""
+    """Breaks: bot/workshop/host/lsp/service.py "waited < most" (`most > 0` in its place)."""
     server = play(
         script(PULL, {"initialized": [BUSY], "textDocument/diagnostic": [[]]}),
         pauses=replace(QUICK, patience=SHORT, loading=SHORT),

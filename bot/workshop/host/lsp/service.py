@@ -43,11 +43,12 @@ class Service:
 
     @property
     def loading(self) -> bool:
-        """Whether it is starting, or says that it is busy with the project, and has not been for too long. May be asked
-        on any thread."""
-        waited = time.monotonic() - max(self.life.began, self._last_answer)
-        busy = not self.life.ready or self.life.client.busy
-        return self.life.began > 0 and not self.off and busy and waited < self.program.pauses.loading
+        """Whether it is starting, or says that it is busy with the project, and has not been for too long; before its
+        first answer it need not say so for a while. May be asked on any thread."""
+        pauses, waited = self.program.pauses, time.monotonic() - max(self.life.began, self._last_answer)
+        says_so = not self.life.ready or self.life.client.busy
+        most = pauses.loading if says_so else 0.0 if self._last_answer else pauses.patience
+        return self.life.began > 0 and not self.off and waited < most
 
     def open(self, path: str, text: str, language: str) -> None:
         absolute = str(self.program.root / path)
