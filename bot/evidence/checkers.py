@@ -161,7 +161,8 @@ CHECKERS: tuple[Checker, ...] = (
     Checker("oxlint", "oxlint", ("-f", "json"), "oxlint", _PROJECT,
             settings=("**/.oxlintrc.json", ".eslintignore", *_IGNORED)),
     Checker(
-        "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--workspace", "--all-targets"), "cargo",
+        "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--workspace", "--all-targets",
+         "--keep-going"), "cargo",
         ("path",), exits=(0, 101), settings=(
             "**/Cargo.toml", "Cargo.lock", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml",
         ), hides=_ANY, unread=_NO_CODE, blinded=True,
