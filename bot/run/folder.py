@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping
@@ -12,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.contracts.errors import UsageError
+from bot.run.removal import remove
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,11 @@ class RunFolder:
         """Remove what only the run itself needed; the journal and the bundle stay."""
         for entry in self.root.iterdir():
             if entry.is_dir() and entry != self.bundle:
-                shutil.rmtree(entry, onerror=_make_writable)
+                remove(entry)
 
     def drop(self) -> None:
         """Remove all of it."""
-        shutil.rmtree(self.root, onerror=_make_writable)
+        remove(self.root)
 
 
 def has_begun(journal: Path) -> bool:
@@ -100,15 +99,3 @@ def parent_folder(environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME") or tempfile.gettempdir()
     state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     return Path(state) / "slash-agent" / "runs"
-
-
-def _make_writable(function: object, path: str, _info: object) -> None:
-    """A command may have made a folder read-only; the run's own user may still remove it. What went by itself in the
-    meantime is gone."""
-    with contextlib.suppress(FileNotFoundError):
-        os.chmod(os.path.dirname(path), 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)

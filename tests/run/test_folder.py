@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import threading
+import warnings
 from pathlib import Path
 
-from bot.run.folder import RunFolder, _make_writable
+from bot.run.folder import RunFolder
+from bot.run.removal import remove
 
 
 def test_what_goes_by_itself_while_all_is_removed_is_no_error(tmp_path: Path) -> None:
-    """Breaks: bot/run/folder.py "contextlib.suppress(FileNotFoundError)"."""
-    _make_writable(os.unlink, str(tmp_path / "gone"), None)
+    """Breaks: bot/run/removal.py "with contextlib.suppress(FileNotFoundError):"."""
+    remove(tmp_path / "gone")
 
 
 def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) -> None:
@@ -24,3 +27,64 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
     RunFolder(tmp_path / "run").drop_trees()
     other.join()
     assert os.listdir(tmp_path / "run") == []
+
+
+def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:
+    """More than Python calls itself, and a longer path than any call takes."""
+    tree = tmp_path / "run" / "tree"
+    tree.mkdir(parents=True)
+    here = os.open(tree, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("folder", dir_fd=here)
+        inner = os.open("folder", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    RunFolder(tmp_path / "run").drop_trees()
+    assert os.listdir(tmp_path / "run") == []
+
+
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    (tmp_path / "run" / "tree" / "in").mkdir(parents=True)
+    (tmp_path / "run" / "tree" / "out").symlink_to(kept)
+    (tmp_path / "run" / "tree" / "in" / "out").symlink_to(kept)
+    RunFolder(tmp_path / "run").drop_trees()
+    assert os.listdir(kept) == ["file"]
+
+
+def test_folders_that_were_closed_are_removed_without_root_too(tmp_path: Path) -> None:
+    place = Path(tempfile.mkdtemp(prefix="closed-"))
+    place.chmod(0o777)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other threads: the child calls nothing of theirs
+            child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = _removed_as_nobody(place / "tree")
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert os.listdir(place) == []
+    finally:
+        shutil.rmtree(place)
+
+
+def _removed_as_nobody(tree: Path) -> int:
+    try:
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        deepest = tree / "a" / "b" / "c"
+        deepest.mkdir(parents=True)
+        (deepest / "file").touch()
+        for folder in (deepest, *list(deepest.parents)[:3]):
+            folder.chmod(0)
+        remove(tree)
+    except OSError:
+        return 1
+    return 0
