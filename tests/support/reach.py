@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import socket
 import struct
 import sys
@@ -171,6 +172,7 @@ CALLS = {  # name: (x86_64, aarch64, arguments with which it does nothing where 
     "perf": (298, 241, (0, 0, -1, -1, 0)),
     "bpf": (321, 280, (-1, 0, 0)),
     "userfaultfd": (323, 282, (-1,)),
+    "memory that is not counted": (447, 447, (-1,)),
     "the kernel's keys": (250, 219, (0, -3, 0)),
     "a handle of a file": (303, 264, (-100, b"/", 0, 0, 0)),
     "opening by handle": (304, 265, (-100, 0, 0)),
@@ -195,6 +197,13 @@ def lets_through(call: tuple[int, int, tuple[Any, ...]]) -> bool:
 
 for name, call in CALLS.items():
     CHECKS[f"call: {name}"] = lambda p, call=call: lets_through(call)
+
+
+@check("the limits of another process")
+def _limits(planted: Planted) -> bool:
+    there = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.prlimit(planted["pid"], resource.RLIMIT_CORE, there)
+    return True
 
 
 @check("call: words into a terminal")

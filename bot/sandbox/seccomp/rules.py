@@ -72,6 +72,11 @@ REFUSED = (
             "pidfd_getfd", "move_pages",
         ),
     ),
+    # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
+    # ended the guardian, or any program of the same user, where no process namespace is between them.
+    Rule(errno.EPERM, ("prlimit64",), NoneOf(0, (0,))),
+    # Memory that no account of a process shows.
+    Rule(errno.ENOSYS, ("memfd_secret",)),
     # It opens files and sockets without asking for them by calls that a filter sees.
     Rule(errno.ENOSYS, ("io_uring_setup", "io_uring_enter", "io_uring_register")),
     Rule(

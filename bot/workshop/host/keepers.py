@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.workshop.host import descendants, keeper, unmapped
-from bot.workshop.host.limits import Limits, apply_to
+from bot.workshop.host.limits import Limits, for_a_child
 
 if TYPE_CHECKING:
     import subprocess
@@ -164,9 +164,8 @@ class Keepers:
         import subprocess  # most runs of the host that only read have no use for it
 
         with self._lock:
-            process = subprocess.Popen(argv, **how)
+            process = subprocess.Popen(argv, preexec_fn=for_a_child(self.limits), **how)
             self._beside.add(process.pid)
-        apply_to(process.pid, self.limits)
         return process
 
     def collect(self) -> int:

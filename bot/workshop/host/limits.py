@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 
 MIB = 1 << 20
@@ -76,18 +76,22 @@ def apply(chosen: Limits) -> None:
         _lower(resource.RLIMIT_NPROC, _TASKS_A_PROCESS * chosen.processes)
 
 
-def apply_to(pid: int, chosen: Limits) -> None:
-    """The same for a process that was just started, as far as it is still there."""
+def for_a_child(chosen: Limits) -> Callable[[], None]:
+    """What a program of the host's own calls between fork and exec for the same: nobody may set another's limits."""
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: chosen.file,
         resource.RLIMIT_NOFILE: chosen.open_files,
         resource.RLIMIT_DATA: chosen.memory,
     }
-    with contextlib.suppress(OSError):
-        for which, to in wanted.items():
-            soft, hard = resource.prlimit(pid, which)
-            resource.prlimit(pid, which, (_lower_of(to, soft), hard))
+    there = ((which, to, *resource.getrlimit(which)) for which, to in wanted.items())
+    bounds = [(which, (_lower_of(to, soft), hard)) for which, to, soft, hard in there]
+
+    def apply() -> None:
+        for which, bound in bounds:
+            resource.setrlimit(which, bound)
+
+    return apply
 
 
 def users_are_our_own() -> bool:

@@ -306,3 +306,14 @@ def test_one_reading_of_shared_memory_is_not_believed(shell: Shell, monkeypatch:
     monkeypatch.setattr(usage, "held", lambda pids: 1 << 40)
     monkeypatch.setattr(usage, "fairly_held", lambda pids: next(readings, 0))
     assert shell.run("sleep 0.3").limit is None
+
+
+def test_a49_a_program_of_the_host_has_the_limits_of_a_command() -> None:
+    """A language server, say. Its hard bound on data stays, as a command's does.
+
+    Breaks: bot/workshop/host/keepers.py "preexec_fn=for_a_child(self.limits), "
+    """
+    kept = Keepers(Limits(memory=512 * MIB, file=4 * MIB, open_files=99))
+    shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"
+    process = kept.start_beside(["bash", "-c", shown], stdout=subprocess.PIPE, env=ENVIRONMENT)
+    assert process.communicate(timeout=60)[0].split() == [b"99", b"4096", b"524288", b"0"]
