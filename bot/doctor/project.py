@@ -112,7 +112,7 @@ def _python(project: Project, names: set[str], read: Read) -> Project:
 def _node(project: Project, names: set[str], read: Read) -> Project:
     try:
         manifest = json.loads(read("package.json") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return project
     needs = isinstance(manifest, dict) and (manifest.get("dependencies") or manifest.get("devDependencies"))
     if not needs or not any(one.name == "npm test" for one in project.checks):

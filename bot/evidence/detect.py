@@ -79,7 +79,7 @@ def _npm(names: set[str], read: ReadBase) -> Check | None:
         return None
     try:
         manifest = json.loads(read("package.json") or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     scripts = manifest.get("scripts") if isinstance(manifest, dict) else None
     script = scripts.get("test") if isinstance(scripts, dict) else None

@@ -46,7 +46,7 @@ def _object(text: str) -> Mapping[str, Any]:
     """A call's arguments; what the toolbox had to mend first is matched by nothing, and then stays denied."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -41,6 +41,7 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"package.json": '{"scripts": []}'}, []),
         ({"package.json": "[]"}, []),
         ({"package.json": "{"}, []),
+        ({"package.json": "[" * 100_000}, []),
         ({"package.json": None}, []),
         ({"web/package.json": '{"scripts": {"test": "x"}}'}, []),
         ({"go.mod": ""}, ["go test ./..."]),
