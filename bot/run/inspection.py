@@ -15,13 +15,11 @@ from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.plain_text import named
 from bot.contracts.problems import Answer, Compared
-from bot.contracts.wording import count_of
 from bot.evidence.by_project import Looked, Side, compared
 from bot.evidence.checkers import CHECKERS, Checker, sets_up
 from bot.evidence.choosing import choose, first_of_each
 from bot.evidence.moved_projects import Paired
-from bot.evidence.problems import missing_modules
-from bot.evidence.projects import above
+from bot.run.doubts import doubted, spoilt_by
 from bot.run.history import History
 from bot.run.inspected import Inspected, failed
 from bot.run.looks import Key, Look
@@ -34,8 +32,6 @@ LIMIT = 120
 TOGETHER = 240
 """Seconds for all checkers of one round."""
 
-_PLACES = frozenset({".venv", "venv", "node_modules"})
-_OF_PYTHON = frozenset({"ty", "mypy", "pyright", "basedpyright"})
 _NOT_RUN = "it was not run again, since it did not run before the change"
 
 _Looks = dict[Key, Inspected]
@@ -84,7 +80,7 @@ class Inspection:
         change = self._change(tree_sha)
         usable = [one.after for one in change.pairs if one.after and self._is_usable(one)]
         first = first_of_each(usable, change.paths, most=len(usable))
-        spoilt = {one.key: _spoilt(one, change.paths) for one in first}
+        spoilt = {one.key: spoilt_by(one, change.paths) for one in first}
         looks = self._looks(workshop, self._history.paths(tree_sha), first, self._together, spoilt)
         for one in first:
             if one.key in looks and (settings := self._reconfigured(one, change.edited, tree_sha)):
@@ -131,7 +127,7 @@ class Inspection:
         )
 
     def _looked(self, pair: Paired, checker: Checker, looks: Mapping[Key, Inspected]) -> Looked:
-        before = _doubted(checker, self._before[checker.key]) if pair.before else None
+        before = doubted(checker, self._before[checker.key]) if pair.before else None
         if pair.after is None:
             return Looked(checker, _side(before), None)
         after = looks.get(pair.after.key) or failed(_NOT_RUN)
@@ -198,28 +194,3 @@ def _side(look: Inspected | None) -> Side | None:
 
 def _in_words(checker: Checker) -> str:
     return f"{checker.name} in {checker.place}" if checker.place else checker.name
-
-
-def _spoilt(checker: Checker, changed: Collection[str]) -> str:
-    """Why a checker from the tree says nothing of this change: the change may have put it there."""
-    if "project" not in checker.where:
-        return ""
-    around = {checker.folder, *above(checker.folder)}
-    for path in changed:
-        # The folder itself may be a link that the change makes.
-        places = (place for place in (path, *above(path)) if place.rpartition("/")[2] in _PLACES)
-        if any(place.rpartition("/")[0] in around for place in places):
-            return f"the change writes {named(path)}, where it may be from"
-    return ""
-
-
-def _doubted(checker: Checker, before: Inspected) -> Inspected:
-    """What a missing environment does is said: it hides errors as well as adding them."""
-    needed = checker.name in _OF_PYTHON and not before.python
-    missing = missing_modules(before.problems) if needed else 0
-    if not missing:
-        return before
-    return before.because(
-        f"no Python environment is here: {count_of(missing, 'module')} that the code imports cannot be found, which "
-        "hides problems as well as adding some"
-    )
