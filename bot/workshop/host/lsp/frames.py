@@ -42,7 +42,7 @@ class Frames:
             end = self._held.find(_HEAD_END, 0, _MOST_HEAD)
             if end < 0:
                 if len(self._held) >= _MOST_HEAD:
-                    raise FrameError("the head of a message does not end")
+                    raise FrameError("a message whose head does not end")
                 return None
             self._length = self._checked(_length(bytes(self._held[:end])))
             del self._held[: end + len(_HEAD_END)]
