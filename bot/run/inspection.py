@@ -15,10 +15,11 @@ from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.plain_text import named
 from bot.contracts.problems import Answer, Compared
-from bot.evidence.by_project import Looked, Side, compared
+from bot.evidence.by_project import compared
 from bot.evidence.checkers import CHECKERS, Checker, sets_up
 from bot.evidence.choosing import choose, first_of_each
 from bot.evidence.moved_projects import Paired
+from bot.evidence.together import Looked, Side
 from bot.run.doubts import doubted, spoilt_by
 from bot.run.history import History
 from bot.run.inspected import Inspected, failed

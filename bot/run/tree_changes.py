@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from bot.checkout.git import GitError
-from bot.evidence.by_project import Change
 from bot.evidence.checkers import Checker
 from bot.evidence.choosing import choose
 from bot.evidence.moved_projects import paired
+from bot.evidence.together import Change
 from bot.run.history import History
 
 

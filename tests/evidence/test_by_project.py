@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
-from bot.evidence.by_project import SHOWN, Change, Looked, Side, compared
+from bot.evidence.by_project import SHOWN, compared
 from bot.evidence.checkers import CHECKERS, Checker
 from bot.evidence.problems import new_errors, tell_model
+from bot.evidence.together import Change, Looked, Side
 
 ONE = Problem("ty", "a.py", 3, 5, Severity.ERROR, "invalid", "Expected `int`, found `str`", snippet="f('x')")
 RAN = ToolRun(Answer.COMPLETE, 1)
