@@ -5,6 +5,7 @@ All of it goes to a `say` that must not take a line of it for a command: a model
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
@@ -29,6 +30,8 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
         say(f"check    {check.command}: {told}")
         if why := _why(check):
             say(f"         {why}")
+    if outcome.diagnostics and not outcome.checks:
+        say("check    none configured or found: no test was run")
     _say_problems(outcome, say)
     if outcome.coverage and outcome.coverage.measured:
         say(
@@ -38,8 +41,10 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
         say(f"file     {file.path}  +{file.additions} -{file.removals}")
     for held in outcome.withheld:
         say(f"withheld {held.path}: {held.reason}")
-    for denial in outcome.denials:
-        say(f"denied   {denial.tool} {denial.subject}: {denial.reason or denial.rule}")
+    for denial, times in Counter(outcome.denials).items():
+        rule = f"rule {denial.rule}{f', {times} times' if times > 1 else ''}"
+        why = f"{denial.reason} ({rule})" if denial.reason else rule
+        say(f"denied   {denial.tool} {denial.subject}: {why}")
     for note in outcome.notes:
         say(f"note     {note}")
 

@@ -20,6 +20,8 @@ _FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
 _WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 _GOOD, _BAD, _LOOK, _NOTHING = "✅", "❌", "⚠️", "⚪"
 _REMARKS = 10
+NO_CHECK = "No check was configured or found: no test was run."
+"""Checkers alone would otherwise look as if the change had been tried."""
 _NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no answer"}
 _STATES = {
     CheckState.PASSED: "passed",
@@ -91,6 +93,7 @@ def remarks(outcome: Outcome) -> list[str]:
     """What a reader would otherwise take for evidence, and why something could not be run. Markdown, a line each."""
     noted = [outcome.coverage.note] if outcome.coverage and outcome.coverage.note else []
     found = chain(
+        [] if outcome.checks or not outcome.diagnostics else [NO_CHECK],
         _check_remarks(outcome.checks),
         filter(None, map(_checker_remark, outcome.diagnostics)),
         (f"Coverage: {shown_line(note)}" for note in noted),
@@ -173,6 +176,12 @@ def _check_change(check: CheckResult) -> str:
     return ", ".join(parts)
 
 
+def _worse(check: CheckResult) -> bool:
+    """A failure from before is no excuse for what the change broke in the same check."""
+    kinds = ("broken", "vanished", "new_failing")
+    return check.tests is not None and any(number_of(check.tests, kind) for kind in kinds)
+
+
 def _was_disabled(check: CheckResult) -> bool:
     return check.before.state is CheckState.PASSED and check.after.state in _WITHOUT_RESULT
 
@@ -188,7 +197,11 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
         elif CheckState.NOT_RUNNABLE in states:
             why = check.after.note or check.before.note or "a tool or dependency is missing"
             yield f"{name} is not runnable here: {shown_line(why)}"
-        elif check.before.state is CheckState.FAILED and check.after.state is CheckState.FAILED:
+        elif (
+            check.before.state is CheckState.FAILED
+            and check.after.state is CheckState.FAILED
+            and not _worse(check)
+        ):
             yield f"{name} failed before the change, too."
         late = check.before.state is CheckState.TIMED_OUT and check.before.note
         if late and check.after.state is not CheckState.TIMED_OUT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.commands.progress import say_outcome
-from bot.contracts.outcome import CheckResult, Outcome
+from bot.contracts.outcome import CheckResult, Denial, Outcome
 from bot.contracts.problems import Answer, Compared, ToolRun
 from tests.support.outcomes import EVIDENCE, FAILED, PASSED, make_outcome, problem
 
@@ -42,6 +42,18 @@ def test_of_many_problems_three_are_told_and_a_checker_without_an_answer_counts_
     assert lines[at + 1] == "problems ty: not known: stopped after 120 s"
     assert lines[at + 2].startswith("         invoice.py:1 ruff F401: ")
     assert lines[at + 5] == "         and 17 more new problems"
+
+
+def test_checkers_alone_are_not_told_as_if_tests_had_been_run() -> None:
+    lines = _lines(replace(EVIDENCE, checks=()))
+    assert "check    none configured or found: no test was run" in lines
+
+
+def test_a_denied_call_is_told_once_with_its_rule() -> None:
+    denial = Denial("bash", "git push", "rules[0]", "not yours to do")
+    lines = _lines(make_outcome(denials=(denial, denial)))
+    told = "denied   bash git push: not yours to do (rule rules[0], 2 times)"
+    assert [line for line in lines if line.startswith("denied")] == [told]
 
 
 def _lines(outcome: Outcome) -> list[str]:

@@ -407,3 +407,21 @@ def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
     from bot.report.summary import run_summary
 
     assert "2 HTML comments taken out" in run_summary(outcome)
+
+
+NO_CHECK = "- No check was configured or found: no test was run."
+
+
+@pytest.mark.parametrize(("kept", "said"), [({}, False), ({"checks": ()}, True)])
+def test_checkers_alone_do_not_look_as_if_tests_had_been_run(kept: dict[str, object], said: bool) -> None:
+    outcome = replace(EVIDENCE, **kept)  # type: ignore[arg-type]  # the fields are the test's own
+    assert (NO_CHECK in render_body(outcome, outcome.files, ())) is said
+
+
+@pytest.mark.parametrize(("broken", "said"), [((), True), (("tests.test_a",), False)])
+def test_a_failure_from_before_is_no_excuse_for_a_test_that_broke(
+    broken: tuple[str, ...], said: bool
+) -> None:
+    check = CheckResult("t", "make test", FAILED, FAILED, tests=TestChanges(broken=broken))
+    body = render_body(make_outcome(checks=(check,)), (), ())
+    assert ("`make test` failed before the change, too." in body) is said
