@@ -169,6 +169,14 @@ def test_the_page_tells_who_asked_for_what_and_how_it_ended(tmp_path: Path) -> N
     assert "bubblewrap 0.8.0" in text
 
 
+@pytest.mark.parametrize(("stop", "colour"), [("end_turn", "good"), ("checks_failing", "bad")])
+def test_a_change_with_a_failing_check_does_not_look_like_a_good_one(
+    tmp_path: Path, stop: str, colour: str
+) -> None:
+    page = page_of(tmp_path, RunEnded("changed", stop, "", "ab" * 32))
+    assert f'<b class="{colour}">changed</b>' in page
+
+
 def test_the_page_shows_every_turn_with_its_calls_and_results(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, *RUN)).text
     for part in (
