@@ -258,6 +258,19 @@ def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin
     assert [problem.path for problem in report.change.new] == ["b.py", "a.py"]
 
 
+def test_a_change_of_the_settings_is_told_to_those_whose_they_may_be(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "self._tell_of_settings(files)"."""
+    watch: dict[str, Any] = {"registrations": [{"id": "w", "method": "workspace/didChangeWatchedFiles"}]}
+    asks = ["send", {"id": 0, "method": "client/registerCapability", "params": watch}]
+    looked = begin(ruff=script(PULL, {"initialized": [[asks]], "textDocument/diagnostic": [CLEAN]}))
+    log = looked.folder / "ruff.log"
+    looked.read("b.py", "b\n")
+    assert eventually(lambda: '"id": 0' in log.read_text())
+    looked.base["pyproject.toml"] = "[tool.ruff]\n"
+    looked.change("pyproject.toml", "[tool.ruff.lint]\n")
+    assert eventually(lambda: "pyproject.toml" in log.read_text())
+
+
 def test_a_file_is_made_only_once(begin: Begin) -> None:
     """Breaks: bot/workshop/host/lsp/lane.py "is_new = name in self._gone" ("file.before is None" in its place)."""
     watch: dict[str, Any] = {"registrations": [{"id": "w", "method": "workspace/didChangeWatchedFiles"}]}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bot.contracts.problems import Answer, Problem
@@ -87,6 +87,15 @@ class Lane:
 
     def look(self, look: Look) -> None:
         self._jobs.put(lambda: self._look(look))
+
+    def settings_changed(self, touched: Mapping[str, str]) -> None:
+        """Files that are not of its language, but may say what counts in those that are."""
+
+        def tell() -> None:
+            if self.server is not None:
+                self.server.touched(touched)
+
+        self._jobs.put(tell)
 
     def end(self) -> None:
         self._jobs.put(None)

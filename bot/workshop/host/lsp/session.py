@@ -37,6 +37,9 @@ _IMPORTING = r"(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include
 _AS_A_WHOLE = r"""(?:/(?:index|mod)(?:\.\w+)?)?(?=['"\s;,]|$)"""
 """What follows where a folder is named, and no file in it."""
 
+_SETTINGS = (".toml", ".json")
+"""What such a file says may count in others: pyproject.toml, tsconfig.json."""
+
 _RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
 
 
@@ -96,6 +99,7 @@ class Session:
         files = files[:MOST_FILES]
         if not files:
             return None
+        self._tell_of_settings(files)
         looks = self._ask(files, until)
         looked = [*self._parsed(files, until)]
         self._wait(looks, until)
@@ -171,6 +175,16 @@ class Session:
     def _tell(self) -> None:
         with self._news:
             self._news.notify_all()
+
+    def _tell_of_settings(self, files: Sequence[Watched]) -> None:
+        changed = [file for file in files if PurePosixPath(file.name).suffix in _SETTINGS]
+        touched = {
+            file.name: "deleted" if file.now is None else "created" if file.before is None else "changed"
+            for file in changed
+        }
+        for lane in self._lanes:
+            if touched:
+                lane.settings_changed(touched)
 
     def _ask(self, files: Sequence[Watched], until: float) -> list[tuple[Lane, Look]]:
         """Every server about its files, at the same time."""
