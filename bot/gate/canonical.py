@@ -14,7 +14,7 @@ import re
 import string
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -100,13 +100,16 @@ def words_only(data: bytes) -> bytes:
 
 def _written_out(text: bytes) -> bytes:
     """A text within a text, as a journal has a tool's arguments: without the escapes, whatever their depth."""
-    return _CHARACTER.sub(_character, _BACKSLASHES.sub(rb"\\", _ESCAPED_SPACE.sub(b"\n", text)))
+    return _CHARACTER.sub(
+        lambda found: _character(found.group()), _BACKSLASHES.sub(rb"\\", _ESCAPED_SPACE.sub(b"\n", text))
+    )
 
 
-def _character(escape: re.Match[bytes]) -> bytes:
+@lru_cache(4096)
+def _character(escape: bytes) -> bytes:
     """What it stands for, in UTF-8."""
-    kind = escape.group()[1:2]
-    digits = bytes.fromhex(escape.group().replace(b"\\" + kind, b"").decode())
+    kind = escape[1:2]
+    digits = bytes.fromhex(escape.replace(b"\\" + kind, b"").decode())
     said = digits.decode("utf-16-be", "surrogatepass") if kind == b"u" else chr(int.from_bytes(digits, "big"))
     return said.encode("utf-8", "surrogatepass")
 

@@ -36,6 +36,7 @@ _SHOWN = re.compile(rf"((?:\s++(?!{_UNSHOWN}){_NAME}{_GIVEN}|\0)++)|{_ATTRIBUTES
 _MAY_HIDE = re.compile(
     rf"{_PLAIN}*+(?:\s++(?:(?ai:(hidden)){_ENDED}{_GIVEN}|(?ai:style){_ENDED}(?:\s*+=\s*+({_VALUE}))?+)|\Z)"
 )
+_OPENING = re.compile(rf"<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>")
 # All that is seen, and an opening tag that may not be.
 _MAY_BE_UNSEEN = re.compile(
     rf"(?:[^<]++|</?[A-Za-z][\w-]{{0,39}}+{_PLAIN}*+\s*+/?>|</[A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>"
@@ -58,18 +59,21 @@ def _without_unseen(text: str, found: Found) -> str:
     places: list[int] = []
     judged: dict[str, bool] = {}
     at = done = 0
-    limit = -1
-    while tag := _MAY_BE_UNSEEN.match(text, at):
+    limit, unseen = -1, False
+    # Behind one that is taken out often comes the next.
+    while tag := (unseen and _OPENING.match(text, at)) or _MAY_BE_UNSEEN.match(text, at):
         name, attributes = tag.groups()
         start, at = tag.start(1) - 1, tag.end()
-        if (unseen := judged.get(attributes)) is None:
-            unseen = judged[attributes] = _is_unseen(attributes)
-        if unseen:
+        if attributes not in judged:
+            judged[attributes] = _is_unseen(attributes)
+        if unseen := judged[attributes]:
             if limit < at:
                 limit = text.find(BREAK, at) % (len(text) + 1)
             at = _end_of(name.lower(), text, at, limit)
             places.append(start)
-            pieces += text[done:start], "\0\1", "\n" * text.count("\n", start, at), BREAK
+            pieces.append(text[done:start])
+            lines = text.count("\n", start, at)
+            pieces.append("\0\1" + "\n" * lines + "\0" if lines else "\0\1\0")
             done = at
     found.add(ELEMENT, len(places), lines_of(text, places))
     return "".join([*pieces, text[done:]])
