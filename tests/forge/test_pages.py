@@ -246,3 +246,16 @@ def test_marking_keeps_every_character(one: str, other: str) -> None:
         one,
         other,
     )
+
+
+@pytest.mark.parametrize("kind", ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"])
+def test_a_quote_that_begins_with_its_kind_is_an_alert(kind: str) -> None:
+    shown = render(f"> [!{kind}]\n> Look.\n", "")
+    assert shown == (
+        f'<blockquote class="alert {kind.lower()}">\n<p>{kind.capitalize()}<br />\nLook.</p>\n</blockquote>\n'
+    )
+
+
+@pytest.mark.parametrize("text", ["> [!OTHER]\n> Look.", "> [!NOTE] Look.", "> said", "[!NOTE]\nLook."])
+def test_any_other_quote_is_a_quote(text: str) -> None:
+    assert "alert" not in render(text, "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
     from markdown_it.utils import EnvType, OptionsDict
 
@@ -22,6 +23,7 @@ _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _REFERENCE = re.compile(
     r"(?<![\w&/#])#(?P<number>[1-9]\d{0,8})\b|(?<![\w/@.])@(?P<login>[A-Za-z0-9-]{1,39})\b"
 )
+_ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]")
 _CHECKBOX = re.compile(r"\[([ xX])\] ")
 
 
@@ -45,12 +47,25 @@ def _parser(repository_url: str) -> MarkdownIt:
         return f'<input type="checkbox" disabled{ticked}> {html}'
 
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.core.ruler.push("alerts", _alerts)
     parser.add_render_rule("html_block", _safe_html)
     parser.add_render_rule("html_inline", _safe_html)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("text", words)
     parser.add_render_rule("fence", _fence)
     return parser
+
+
+def _alerts(state: StateCore) -> None:
+    """A quote whose first line is `[!WARNING]` or the like is an alert, with that word above it."""
+    for opened, inline in zip(state.tokens, state.tokens[2:], strict=False):
+        parts = inline.children or []
+        if opened.type != "blockquote_open" or len(parts) < 2 or parts[1].type != "softbreak":
+            continue
+        if named := _ALERT.fullmatch(parts[0].content):
+            opened.attrSet("class", f"alert {named[1].lower()}")
+            parts[0].content = named[1].capitalize()
+            parts[1].type = "hardbreak"
 
 
 def _safe_html(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
