@@ -63,15 +63,18 @@ def _without_unseen(text: str, found: Found) -> str:
     # Behind one that is taken out often comes the next.
     while tag := (unseen and _OPENING.match(text, at)) or _MAY_BE_UNSEEN.match(text, at):
         name, attributes = tag.groups()
-        start, at = tag.start(1) - 1, tag.end()
+        at = tag.end()
         if attributes not in judged:
             judged[attributes] = _is_unseen(attributes)
         if unseen := judged[attributes]:
-            if limit < at:
-                limit = text.find(BREAK, at) % (len(text) + 1)
-            at = _end_of(name.lower(), text, at, limit)
+            start = tag.start(1) - 1
+            if (name := name.lower()) not in _VOID:
+                if limit < at:
+                    limit = text.find(BREAK, at) % (len(text) + 1)
+                at = _end_of(name, text, at, limit)
             places.append(start)
-            pieces.append(text[done:start])
+            if start > done:
+                pieces.append(text[done:start])
             lines = text.count("\n", start, at)
             pieces.append("\0\1" + "\n" * lines + "\0" if lines else "\0\1\0")
             done = at
@@ -81,8 +84,6 @@ def _without_unseen(text: str, found: Found) -> str:
 
 def _end_of(name: str, text: str, start: int, limit: int) -> int:
     """Where an element ends that is not seen: only its own end matters. At the limit where it never does."""
-    if name in _VOID:
-        return start
     if (own := _OWN_END.match(text, start, limit)) and own.group(1).lower() == name:
         return own.end()
     depth = 1

@@ -36,7 +36,10 @@ class Markup:
             return self._cleaned(text, found)
         parts = list(_parts(text))
         # Code is stood for by its ends of lines, for the numbers of the lines.
-        parts[1::2], codes = ["\n" * code.count("\n") for code in parts[1::2]], parts[1::2]
+        parts[1::2], codes = (
+            ["\n" * code.count("\n") if "\n" in code else "" for code in parts[1::2]],
+            parts[1::2],
+        )
         parts = self._cleaned(BREAK.join(parts), found).split(BREAK)
         parts[1::2] = codes
         return "".join(parts)
