@@ -53,8 +53,8 @@ def _suite(root: ElementTree.Element, one: Compared) -> None:
     unlisted = max(one.new_count - len(one.new), 0) if one.complete else 0
     cases = max(len(listed) + bool(unlisted), 1)
     suite = _add(
-        root, "testsuite", name=one.tool + one.where, tests=str(cases), failures=str(len(listed) + bool(unlisted)), errors="0",
-        skipped=str(int(not one.complete)), time=f"{one.after.duration:.3f}",
+        root, "testsuite", name=one.tool + one.where, tests=str(cases), failures=str(len(listed) + bool(unlisted)),
+        errors="0", skipped=str(int(not one.complete)), time=f"{one.after.duration:.3f}",
     )  # fmt: skip
     for problem in listed:
         case = _add(suite, "testcase", classname=f"{one.tool}.{problem.path}", name=_name(problem), time="0")
