@@ -118,7 +118,7 @@ class ReportFinding:
         if isinstance(judged, str):
             return ToolOutcome(f"Not taken. {judged}", is_error=True)
         finding = judged.finding
-        if any(kept.fingerprint == finding.fingerprint for kept in self._kept):
+        if any(_same(kept, finding) for kept in self._kept):
             return ToolOutcome("This was reported already, on the same lines.", metadata=_metadata(finding))
         if not self._keep(finding):
             words = f"There are {self._most} findings as grave as this one or graver: it was left out."
@@ -155,6 +155,14 @@ def _finding(arguments: Mapping[str, Any]) -> Finding:
 def _text(value: object) -> str:
     """Without half characters, which JSON can spell and no file can hold."""
     return str(value).encode("utf-8", "replace").decode()
+
+
+def _same(one: Finding, other: Finding) -> bool:
+    """On the same lines in the same words: a fingerprint alone is that of all code of the same shape."""
+    return all(
+        getattr(one, field) == getattr(other, field)
+        for field in ("fingerprint", "path", "side", "line", "start_line")
+    )
 
 
 def _rank(severity: Severity) -> int:

@@ -36,7 +36,8 @@ def to_sarif(review: Review, version: str, repository_url: str = "") -> str:
     A finding on the left side is on lines that are gone: it names the file alone.
     """
     driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
-    run = _run(driver, "slash-agent/review/", [_result(finding) for finding in review.findings])
+    seen: Counter[str] = Counter()
+    run = _run(driver, "slash-agent/review/", [_result(finding, seen) for finding in review.findings])
     if repository_url:
         run["versionControlProvenance"] = [{"repositoryUri": repository_url, "revisionId": review.head_sha}]
     if review.summary or review.left_out:
@@ -113,7 +114,11 @@ def _rule(severity: Severity) -> Mapping[str, Any]:
     }
 
 
-def _result(finding: Finding) -> Mapping[str, Any]:
+def _result(finding: Finding, seen: Counter[str]) -> Mapping[str, Any]:
+    """`seen` counts the fingerprints: the same remark on other code of the same shape gets one of its own, since a
+    reader takes equal ones for one result."""
+    own = finding.fingerprint or fingerprint(finding)
+    seen[own] += 1
     location: dict[str, Any] = {"artifactLocation": _artifact(finding.path)}
     if _has_region(finding):
         location["region"] = {"startLine": finding.start_line or finding.line, "endLine": finding.line}
@@ -123,7 +128,7 @@ def _result(finding: Finding) -> Mapping[str, Any]:
         "level": _LEVELS[finding.severity],
         "message": {"text": _message(finding)},
         "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {_FINGERPRINT: finding.fingerprint or fingerprint(finding)},
+        "partialFingerprints": {_FINGERPRINT: own if seen[own] == 1 else f"{own}/{seen[own]}"},
     }
     if finding.suggestion is not None and _has_region(finding):
         result["fixes"] = [_fix(finding, finding.suggestion)]

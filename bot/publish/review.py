@@ -6,7 +6,7 @@ again. Doing it twice changes nothing, and what an earlier review said is not sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from bot.contracts.pulls import PullRequest, Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.contracts.wording import count_of
 from bot.findings.anchors import anchor
-from bot.findings.fingerprints import fingerprint, new_ones
+from bot.findings.fingerprints import Sifted, fingerprint, sifted
 from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
 from bot.findings.suggestions import settled
@@ -235,36 +235,43 @@ def _report(asked: _Asked, seen: _Seen, past: Past) -> Report:
     """What is new, placed on the diff that GitHub shows; beyond the policy's limit the mildest are left out."""
     anchored: list[Finding] = []
     unanchored: list[Finding] = []
-    reasons: dict[str, str] = {}
+    # By what never changes of one that stands nowhere: equal ones have equal reasons.
+    reasons: dict[Finding, str] = {}
     for finding in asked.review.findings:
         found = anchor(finding, seen.diff)
         if isinstance(found, str):
-            unanchored.append(replace(finding, suggestion=None))
-            reasons[fingerprint(finding)] = found
+            bare = replace(finding, suggestion=None, fingerprint=fingerprint(finding))
+            unanchored.append(bare)
+            reasons[bare] = found
         else:
             # Without a text nothing says which lines the suggestion was made for.
             proven = bool(finding.text) or not found.text.strip()
             anchored.append(settled(found if proven else replace(found, suggestion=None)))
-    on_lines = {fingerprint(finding) for finding in anchored}
     rank = list(Severity).index
-    fresh = sorted(new_ones((*anchored, *unanchored), past.said), key=lambda finding: rank(finding.severity))
+    sieved = sifted((*anchored, *unanchored), past.said)
+    fresh = sorted(sieved.new, key=lambda finding: rank(finding.severity))
     kept, dropped = fresh[: seen.policy.max_findings], fresh[seen.policy.max_findings :]
-    left_out = asked.review.left_out
-    if dropped:
-        left_out = (*left_out, f"{count_of(len(dropped), 'finding')} beyond the {len(kept)} worst ones")
     return Report(
         asked.review,
         seen.head_sha,
-        tuple(finding for finding in kept if finding.fingerprint in on_lines),
-        tuple(
-            (finding, reasons[finding.fingerprint]) for finding in kept if finding.fingerprint not in on_lines
-        ),
-        left_out,
+        tuple(finding for finding in kept if finding not in reasons),
+        tuple((finding, reasons[finding]) for finding in kept if finding in reasons),
+        (*asked.review.left_out, *_not_told(sieved, len(dropped), len(kept))),
         figures(asked.outcome),
         asked.links,
         asked.web,
         (*asked.notes, *seen.notes),
     )
+
+
+def _not_told(sieved: Sifted, dropped: int, kept: int) -> Iterator[str]:
+    """A clause for each reason why findings are not there, so that the numbers add up."""
+    if dropped:
+        yield f"{count_of(dropped, 'finding')} beyond the {kept} worst ones"
+    if sieved.told_before:
+        yield f"{count_of(sieved.told_before, 'finding')} told by an earlier review already"
+    if sieved.repeated:
+        yield f"{count_of(sieved.repeated, 'finding')} told twice, on the same lines in the same words"
 
 
 def _post(

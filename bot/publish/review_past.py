@@ -139,7 +139,8 @@ def _findings(comments: Iterable[ReviewCommentData], me: Account | None) -> Iter
         fields = read_mark(comment.body, FINDING)
         if fields is not None and is_ours(comment.author, me):
             headline = _HEADLINE.match(comment.body)
-            yield Said(fields.get("id", ""), fields.get("place", ""), headline.group(1) if headline else "")
+            title = headline.group(1) if headline else ""
+            yield Said(fields.get("id", ""), fields.get("place", ""), title, comment.line)
 
 
 def _listed(fields: Mapping[str, str]) -> list[str]:

@@ -90,6 +90,14 @@ def test_the_same_remark_is_kept_once() -> None:
     assert len(report.findings) == 1
 
 
+def test_the_same_words_on_other_lines_are_another_remark() -> None:
+    """`take` gives them the same fingerprint, as text of the same shape has it."""
+    report = ReportFinding(take)
+    for given in ({}, {"line": 9}, {"start_line": 2}, {"side": "LEFT"}):
+        assert "Noted" in call(report, **given).result.content
+    assert len({finding.fingerprint for finding in report.findings}) == 1
+
+
 def test_the_worst_are_kept() -> None:
     report = ReportFinding(take, most=2)
     call(report, title="one", severity="note")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.findings.fingerprints import Said, fingerprint, new_ones, place_of, said
+from bot.findings.fingerprints import Said, Sifted, fingerprint, place_of, said, sifted
 
 ONE = Finding("a.py", 7, Severity.MAJOR, "The file is never closed", "Body", text="f = open(p)")
 
@@ -55,30 +57,59 @@ def test_a_finding_on_no_text_has_no_place() -> None:
 
 
 def test_each_remark_is_kept_once_and_gets_its_fingerprint() -> None:
-    (kept,) = new_ones([ONE, replace(ONE, line=40), replace(ONE, title="File never closed, leaks")], [])
-    assert kept == replace(ONE, fingerprint=fingerprint(ONE))
+    otherwise = replace(ONE, severity=Severity.NOTE, title="Never closed: file")
+    assert sifted([ONE, otherwise], []) == Sifted((replace(ONE, fingerprint=fingerprint(ONE)),), 0, 1)
+
+
+@pytest.mark.parametrize("field", [{"line": 40}, {"start_line": 6}, {"side": Side.LEFT}, {"path": "b.py"}])
+def test_the_same_words_of_one_review_on_other_lines_are_another_remark(field: dict[str, Any]) -> None:
+    assert len(sifted([ONE, replace(ONE, **field)], []).new) == 2
+
+
+def test_a_title_that_is_alike_is_another_remark_of_the_same_review() -> None:
+    assert len(sifted([ONE, replace(ONE, line=9, title="File never closed, leaks")], []).new) == 2
 
 
 def test_what_was_said_before_is_not_said_again() -> None:
-    assert new_ones([ONE], [said(ONE)]) == ()
-    assert new_ones([ONE], [Said(fingerprint(ONE))]) == ()
+    for earlier in (said(ONE), Said(fingerprint(ONE))):
+        assert sifted([replace(ONE, line=90)], [earlier]) == Sifted((), 1, 0)
 
 
 def test_the_same_text_with_the_same_key_words_was_said_before() -> None:
     earlier = said(replace(ONE, title="Handle leak: the opened file is not closed"))
     assert earlier.fingerprint != fingerprint(ONE)
-    assert new_ones([ONE], [earlier]) == ()
+    assert sifted([ONE], [earlier]) == Sifted((), 1, 0)
+
+
+def test_two_ways_to_say_what_was_said_before_are_both_old() -> None:
+    assert sifted([ONE, replace(ONE, title="File never closed, leaks")], [said(ONE)]) == Sifted((), 2, 0)
 
 
 def test_another_matter_on_the_same_text_is_said() -> None:
-    assert len(new_ones([ONE], [said(replace(ONE, title="Path is taken from the request unchecked"))])) == 1
+    assert len(sifted([ONE], [said(replace(ONE, title="Path is taken from the request unchecked"))]).new) == 1
 
 
 def test_the_same_words_on_other_text_are_said() -> None:
-    assert len(new_ones([ONE], [said(replace(ONE, text="g = open(p)"))])) == 1
+    assert len(sifted([ONE], [said(replace(ONE, text="g = open(p)"))]).new) == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_earlier_remark_hides_one_place_the_nearest_in_words_and_line(order: int) -> None:
+    """Forty functions of one shape: what was said of some says nothing of the others."""
+    many = [replace(ONE, line=line, title=f"The file is never closed in f{line}") for line in (7, 17, 27)]
+    told = sifted(many[::order], [said(many[1])])
+    assert [one.line for one in told.new] == [7, 27][::order]
+    same = [replace(ONE, line=line) for line in (7, 17, 27)]
+    assert [one.line for one in sifted(same[::order], [said(same[1])]).new] == [7, 27][::order]
+
+
+def test_the_numbers_add_up() -> None:
+    many = [replace(ONE, line=line) for line in range(1, 41)]
+    told = sifted([*many, *many[:5]], [said(one) for one in many[:20]])
+    assert (len(told.new), told.told_before, told.repeated) == (20, 20, 5)
 
 
 def test_findings_without_a_place_are_told_apart_by_their_titles() -> None:
     whole = replace(ONE, line=0, text="")
     other = replace(whole, title="The module mixes two concerns")
-    assert len(new_ones([whole, other, whole], [])) == 2
+    assert len(sifted([whole, other, whole], []).new) == 2

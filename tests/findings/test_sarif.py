@@ -137,6 +137,11 @@ def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
     assert removing["deletedRegion"] == {"startLine": 5, "startColumn": 1, "endLine": 8, "endColumn": 1}
 
 
+def test_the_same_remark_on_other_lines_has_a_fingerprint_of_its_own() -> None:
+    made = results(replace(REVIEW, findings=tuple(replace(ONE, line=line) for line in (7, 17, 27))))
+    assert len({one["partialFingerprints"]["slashAgent/v1"] for one in made}) == 3
+
+
 def test_the_fingerprint_is_the_findings() -> None:
     assert results()[0]["partialFingerprints"] == {"slashAgent/v1": fingerprint(ONE)}
     marked = replace(REVIEW, findings=(replace(ONE, fingerprint="feedfacefeedface"),))

@@ -83,6 +83,23 @@ def test_a_second_review_repeats_nothing_and_says_what_is_new(pull: Reviewed) ->
     assert pull.reviews()[1]["body"].startswith("**1 finding:**")
 
 
+def test_the_same_remark_on_many_places_is_made_on_each_and_every_number_is_told(world: World) -> None:
+    pull = Reviewed.begin(world, "version: 1\nreview:\n  max_findings: 3\n")
+    pull.push({"stats.py": "def mean(values):\n    return sum(values) / len(values)\n" * 6})
+    same = [
+        finding("stats.py", 2 * number, title=f"Divides by nothing in f{number}") for number in range(1, 7)
+    ]
+    pull.publish(pull.bundle(*same))
+    assert [one["line"] for one in pull.remarks()] == [2, 4, 6]
+    assert "- 3 findings beyond the 3 worst ones" in pull.reviews()[0]["body"]
+
+    pull.publish(pull.bundle(*same, same[5]))
+    assert [one["line"] for one in pull.remarks()] == [2, 4, 6, 8, 10, 12]
+    said = pull.reviews()[1]["body"]
+    assert said.startswith("**3 findings:**")
+    assert "- 3 findings told by an earlier review already\n- 1 finding told twice, on the same lines" in said
+
+
 def test_what_was_said_in_a_resolved_thread_is_not_said_again(pull: Reviewed) -> None:
     pull.publish(pull.bundle(finding()))
     (remark,) = pull.remarks()
