@@ -56,10 +56,9 @@ def _state(run: CheckRun) -> str:
 
 def _tests(check: CheckResult) -> str:
     """What became of the tests in it, and whether it is flaky: then its last state is no evidence."""
-    from bot.publish.evidence import TESTS, number_of  # needed at the end only
+    from bot.evidence.words import kinds_of  # needed at the end only
 
-    kinds = [(words, number_of(check.tests, kind)) for kind, words in TESTS] if check.tests else []
-    told = ", ".join(f"{count_of(number, 'test')} {words}" for words, number in kinds if number)
+    told = ", ".join(f"{count_of(kind.number, 'test')} {kind.words}" for kind in kinds_of(check.tests))
     flaky = "flaky: it passed when it was run again" if check.flaky else ""
     return "".join(f"; {words}" for words in (flaky, told) if words)
 
@@ -77,14 +76,15 @@ def _say_problems(outcome: Outcome, say: Say) -> None:
 
 
 def _compared(one: Compared) -> str:
-    if one.complete:
+    from bot.evidence.words import no_figures
+
+    words = no_figures(one)
+    if not words:
         uncovered = f", {one.uncovered_count:,} uncovered" if one.uncovered_count else ""
         told = f"{max(one.new_count, len(one.new)):,} new, {max(one.fixed_count, len(one.fixed)):,} fixed"
         return told + uncovered
     failed = [run for run in (one.before, one.after) if run.answer is not Answer.COMPLETE]
     why = next((run.note for run in failed if run.note), "")
-    late = Answer.TIMED_OUT in (one.before.answer, one.after.answer)
-    words = "not known" if late else "not compared"
     return f"{words}: {why}" if why else words
 
 

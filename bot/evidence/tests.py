@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bot.contracts.tested import TestChanges, TestCounts
-from bot.contracts.wording import count_of
 
 MOST_SHOWN = 50
 _MOST_IN_NOTE = 5
@@ -73,11 +72,6 @@ def compared(
             _sort_all(before.tests, after.tests, frozenset(flaky), moves)
         else:
             doubts.append(_sort_failing(before, after, frozenset(flaky), moves))
-        if moves.new_failing:
-            number = len(moves.new_failing)
-            doubts.append(f"{_tests(number)} that did not run before {_verb(number)}")
-        if moves.vanished:
-            doubts.append(f"{_tests(len(moves.vanished))} did not run with the change")
     for when, reading in (("before", before), ("after", after)):
         if reading is not None and reading.note:
             doubts.append(f"{when}: {reading.note}")
@@ -190,11 +184,3 @@ def times_of(names: Mapping[str, Sequence[str]]) -> dict[str, Times]:
     for one in counted:
         every.update(dict.fromkeys(one))
     return {name: Times(*(one[name] for one in counted)) for name in every}
-
-
-def _tests(number: int) -> str:
-    return count_of(number, "test")
-
-
-def _verb(number: int) -> str:
-    return "fails" if number == 1 else "fail"

@@ -9,9 +9,10 @@ from itertools import chain, islice
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
-from bot.contracts.tested import Coverage, TestChanges, TestCounts
+from bot.contracts.tested import Coverage, TestCounts
 from bot.contracts.wording import count_of, duration
 from bot.evidence.timed_out import IN_PEACE
+from bot.evidence.words import kinds_of, no_figures, number_of
 from bot.publish.markdown import cell
 from bot.publish.shown import shown_code, shown_line
 
@@ -31,14 +32,6 @@ _STATES = {
     CheckState.NO_SOCKETS: "no network in the sandbox",
     CheckState.NOT_RUN: "not run",
 }
-# How a name of `TestChanges` is told, the worst first.
-TESTS = (
-    ("broken", "broken"),
-    ("vanished", "did not run"),
-    ("flaky", "flaky"),
-    ("mended", "mended"),
-    ("appeared", "appeared"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +94,6 @@ def remarks(outcome: Outcome) -> list[str]:
     return list(islice(found, _REMARKS))
 
 
-def number_of(tests: TestChanges, field: str) -> int:
-    """How many there are of a kind of change, of which the outcome holds only those that are shown."""
-    return max(dict(tests.counts).get(field, 0), len(getattr(tests, field)))
-
-
 def problem_line(problem: Problem) -> str:
     """`src/a.py:3` ruff F401: os is unused. One line of Markdown."""
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
@@ -161,10 +149,9 @@ def _run(run: CheckRun, tests: TestCounts | None) -> str:
 def _check_change(check: CheckResult) -> str:
     parts = []
     if check.tests is not None:
-        for field, words in TESTS:
-            if number := number_of(check.tests, field):
-                told = f"{number:,} {words}"
-                parts.append(f"**{told}**" if field == "broken" else told)
+        for kind in kinds_of(check.tests):
+            told = f"{kind.number:,} {kind.words}"
+            parts.append(f"**{told}**" if kind.grave else told)
     elif check.before.state in _FAILED and check.after.state is CheckState.PASSED and not check.flaky:
         parts.append("mended")
     elif check.before.state is CheckState.PASSED and check.after.state in _FAILED and not check.flaky:
@@ -222,10 +209,9 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
 def _checker_row(one: Compared) -> Row:
     name = cell(shown_code(one.named, 60))
     before, after = _tool_run(one.before), _tool_run(one.after)
-    if not one.complete:
-        late = Answer.TIMED_OUT in (one.before.answer, one.after.answer)
+    if words := no_figures(one):
         after = after if one.before.answer is Answer.COMPLETE else "not run"
-        return Row(f"{_NOTHING} {name}", before, after, "not known" if late else "not compared")
+        return Row(f"{_NOTHING} {name}", before, after, words)
     new, fixed = max(one.new_count, len(one.new)), max(one.fixed_count, len(one.fixed))
     told = f"**{new:,} new**" if new else "0 new"
     uncovered = max(one.uncovered_count, len(one.uncovered))

@@ -9,6 +9,7 @@ from bot.contracts.outcome import CheckResult, Outcome
 from bot.contracts.problems import Problem
 from bot.contracts.tested import CoveredFile
 from bot.contracts.wording import count_of
+from bot.evidence.words import kinds_of
 from bot.publish import evidence, markdown
 from bot.publish.shown import shown_code, shown_html, shown_tail
 
@@ -49,14 +50,11 @@ def _tails(checks: Sequence[CheckResult]) -> Iterator[Folded]:
 
 def _tests(checks: Sequence[CheckResult], most: int) -> Iterator[Folded]:
     for check in checks[:_TAILS]:
-        if check.tests is None:
-            continue
         lines: list[str] = []
-        for field, words in evidence.TESTS:
-            names, number = getattr(check.tests, field), evidence.number_of(check.tests, field)
-            lines += [f"- {words}: {shown_code(name)}" for name in names[:most]]
-            if names and (more := number - len(names[:most])) > 0:
-                lines.append(f"- {words}: {more:,} more")
+        for kind in kinds_of(check.tests):
+            lines += [f"- {kind.words}: {shown_code(name)}" for name in kind.names[:most]]
+            if kind.names and (more := kind.number - len(kind.names[:most])) > 0:
+                lines.append(f"- {kind.words}: {more:,} more")
         if lines:
             yield Folded(f"Tests of {shown_html(check.command)}", "\n".join(lines))
 

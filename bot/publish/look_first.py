@@ -12,6 +12,7 @@ from itertools import chain, islice
 from bot.contracts.outcome import ChangedFile, CheckState, Outcome
 from bot.contracts.problems import Answer
 from bot.contracts.wording import count_of
+from bot.evidence.words import number_of
 from bot.publish import evidence
 from bot.publish.shown import shown_code, shown_line
 
@@ -41,11 +42,12 @@ def _tests(outcome: Outcome) -> Iterator[str]:
             continue
         told = (
             ("broken", "passed before and {} now", "fails", "fail"),
+            ("new_failing", "did not run before and {}", "fails", "fail"),
             ("vanished", "ran before and {} not any more", "does", "do"),
             ("newly_flaky", "passed before and {} flaky now", "is", "are"),
         )
         for field, words, one, many in told:
-            if number := evidence.number_of(check.tests, field):
+            if number := number_of(check.tests, field):
                 names = _names(getattr(check.tests, field), number)
                 said = words.format(one if number == 1 else many)
                 yield f"{count_of(number, 'test')} of {shown_code(check.command, 80)} {said}{names}"

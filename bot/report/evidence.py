@@ -3,7 +3,7 @@ an older or a killed one, from what its checks said on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,22 +11,23 @@ from bot.contracts.journal import Evidence
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.problems import Answer, Compared, Problem, Severity
 from bot.contracts.tested import Coverage, TestChanges
+from bot.evidence.words import kinds_of, no_figures, number_of
 from bot.report.story import CheckRow, Story
 
 MOST_SHOWN = 200
 """Of a list of problems or tests."""
 
 _GOOD = {CheckState.PASSED: "good", CheckState.FAILED: "bad", CheckState.TIMED_OUT: "bad"}
-_LISTS = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
-_SAID = {
-    "broken": "Passed before and fail now",
-    "mended": "Failed before and pass now",
-    "appeared": "New",
-    "vanished": "Did not run any more",
-    "flaky": "Flaky: failed and passed on the same code",
-    "newly_flaky": "Of these, passed before the change",
-    "new_failing": "Did not run before, and fails",
+# Below the words that all surfaces share, what they mean.
+_MEANING = {
+    "broken": "passed before and fail now",
+    "new_failing": "did not run before",
+    "vanished": "ran before, and not any more",
+    "flaky": "failed and passed on the same code",
+    "mended": "failed before and pass now",
+    "appeared": "did not run before",
 }
+_NEWLY_FLAKY = "Of these, passed before the change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Listed:
     what: str
     count: int
     names: Sequence[str]
+    grave: bool = False
 
     @property
     def more(self) -> int:
@@ -77,8 +79,7 @@ class Checker(NamedTuple):
     @property
     def verdict(self) -> str:
         """What is said in place of figures."""
-        late = Answer.TIMED_OUT in (self.compared.before.answer, self.compared.after.answer)
-        return "Not known" if late else "Not compared"
+        return no_figures(self.compared).capitalize()
 
     @property
     def why_not(self) -> str:
@@ -124,13 +125,12 @@ def coverage_of(evidence: Evidence | None) -> Coverage | None:
 
 
 def test_lists(tests: TestChanges) -> list[Listed]:
-    counts: Mapping[str, int] = dict(tests.counts)
     found = []
-    for kind in _LISTS:
-        names: tuple[str, ...] = getattr(tests, kind)
-        count = max(counts.get(kind, 0), len(names))
-        if count:
-            found.append(Listed(kind, _SAID[kind], count, names[:MOST_SHOWN]))
+    for kind in kinds_of(tests):
+        what = f"{kind.words.capitalize()} ({_MEANING[kind.field]})"
+        found.append(Listed(kind.field, what, kind.number, kind.names[:MOST_SHOWN], kind.grave))
+        if kind.field == "flaky" and (number := number_of(tests, "newly_flaky")):
+            found.append(Listed("newly_flaky", _NEWLY_FLAKY, number, tests.newly_flaky[:MOST_SHOWN]))
     return found
 
 

@@ -154,6 +154,25 @@ def test_what_broke_is_the_first_thing_to_look_at_and_the_checks_mark_is_red() -
     assert "| **12 broken**, 1 did not run, 1 flaky, 2 mended, 1 appeared |" in body
 
 
+def test_new_tests_that_fail_are_told_in_the_table_and_at_first_and_not_as_a_remark() -> None:
+    """One import that breaks makes a test of the file and keeps all others from running."""
+    tests = TestChanges(
+        appeared=("test_b",),
+        vanished=("test_b::one",),
+        new_failing=("test_b",),
+        counts=(("appeared", 1), ("vanished", 9), ("new_failing", 1)),
+    )
+    body = render_body(
+        make_outcome(checks=(CheckResult("t", "make t", PASSED, FAILED, tests=tests),)), (), ()
+    )
+    assert "| ❌ `make t` | **1 new and failing**, 9 did not run | passed" in body
+    first = body.partition("### Look at first")[2].partition("###")[0]
+    assert "- 1 test of `make t` did not run before and fails: `test_b`" in first
+    assert "- new and failing: `test_b`" in body
+    assert body.count("did not run before") == 1
+    assert body.count("9 ") == 2, "in the table and at first"
+
+
 def test_a_check_that_is_only_flaky_is_called_so_and_neither_failing_nor_broken() -> None:
     body = render_body(
         make_outcome(checks=(CheckResult("t", "make test", PASSED, FAILED, flaky=True),)), (), ()

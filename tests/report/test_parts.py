@@ -235,6 +235,16 @@ def test_lists_of_tests_are_capped_and_counted() -> None:
     assert (len(broken.names), broken.more) == (evidence.MOST_SHOWN, 5_000 - evidence.MOST_SHOWN)
 
 
+def test_tests_that_are_new_and_fail_are_a_list_of_their_own_in_red() -> None:
+    tests = TestChanges(appeared=("a", "b"), new_failing=("b",), flaky=("c",), newly_flaky=("c",))
+    assert [(one.what, list(one.names), one.grave) for one in evidence.test_lists(tests)] == [
+        ("New and failing (did not run before)", ["b"], True),
+        ("Flaky (failed and passed on the same code)", ["c"], False),
+        ("Of these, passed before the change", ["c"], False),
+        ("Appeared (did not run before)", ["a"], False),
+    ]
+
+
 def test_without_evidence_a_check_is_what_its_own_lines_say() -> None:
     failed = CheckRun(CheckState.FAILED, 1, 0.5)
     row = CheckRow(

@@ -158,7 +158,6 @@ def test_one_file_that_cannot_be_imported_mends_nothing(
     tests = named(pytests[2])
     assert (tests.mended, tests.broken, tests.appeared) == ((), (), ("test_b",))
     assert dict(tests.counts)["vanished"] == 6, "pytest ran nothing else"
-    assert "6 tests did not run with the change" in tests.note
     assert failing([pytests[2]], "") == (pytests[2],), "it failed before, and yet three tests passed then"
 
 
