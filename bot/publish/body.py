@@ -119,7 +119,7 @@ def _view(
         "rows": int(_ROWS_SHOWN * room),
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
-        "failing": failing(outcome.checks),
+        "failing": evidence.failures(outcome.checks),
         "requester": request.actor.login,
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),

@@ -68,6 +68,23 @@ def _fails(check: CheckResult) -> bool:
     return (check.after.state in _FAILED or _was_disabled(check)) and not check.flaky
 
 
+def failures(checks: Sequence[CheckResult]) -> list[str]:
+    """Each check that fails as a clause that says what it did before, which decides whose failure it is. Markdown."""
+    return [f"{shown_code(check.command, 200)} {_failure(check)}" for check in failing(checks)]
+
+
+def _failure(check: CheckResult) -> str:
+    was, state = check.before.state, check.after.state
+    now = _NOW.get(state, "gives no result")
+    if was is CheckState.PASSED:
+        return f"{now}, and passed before the change"
+    if was not in _FAILED:
+        return f"{now}; it has no result from before the change"
+    then = "as before the change" if was is state else f"and {_THEN[was]} before the change"
+    worse = [f"{kind.number:,} {kind.words}" for kind in kinds_of(check.tests) if kind.field in _WORSE]
+    return f"{now}, {then}{', but worse: ' if worse else ''}{', '.join(worse)}"
+
+
 def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
     """The table's lines with at most `most` rows, the failing first; none where nothing was run. And how many rows were
     left out."""
@@ -122,6 +139,11 @@ def count_fixed(outcome: Outcome) -> int:
 
 # Checks
 
+_NOW = {CheckState.FAILED: "fails", CheckState.TIMED_OUT: "times out"}
+_THEN = {CheckState.FAILED: "failed", CheckState.TIMED_OUT: "timed out"}
+# A failure from before is no excuse for what the change broke in the same check.
+_WORSE = frozenset({"broken", "vanished", "new_failing"})
+
 
 def _check_row(check: CheckResult) -> Row:
     passed = check.after.state is CheckState.PASSED
@@ -163,12 +185,6 @@ def _check_change(check: CheckResult) -> str:
     return ", ".join(parts)
 
 
-def _worse(check: CheckResult) -> bool:
-    """A failure from before is no excuse for what the change broke in the same check."""
-    kinds = ("broken", "vanished", "new_failing")
-    return check.tests is not None and any(number_of(check.tests, kind) for kind in kinds)
-
-
 def _was_disabled(check: CheckResult) -> bool:
     return check.before.state is CheckState.PASSED and check.after.state in _WITHOUT_RESULT
 
@@ -184,12 +200,6 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
         elif CheckState.NOT_RUNNABLE in states:
             why = check.after.note or check.before.note or "a tool or dependency is missing"
             yield f"{name} is not runnable here: {shown_line(why)}"
-        elif (
-            check.before.state is CheckState.FAILED
-            and check.after.state is CheckState.FAILED
-            and not _worse(check)
-        ):
-            yield f"{name} failed before the change, too."
         late = check.before.state is CheckState.TIMED_OUT and check.before.note
         if late and check.after.state is not CheckState.TIMED_OUT:
             yield f"{name} timed out before the change: {shown_line(check.before.note)}"

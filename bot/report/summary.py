@@ -63,7 +63,8 @@ def trouble_summary(verb: str, sentence: str) -> str:
 def _evidence(outcome: Outcome) -> list[str]:
     """As in the pull request, with more rows."""
     table, left_out = evidence.table(outcome, 2 * _MOST)
-    first = look_first(outcome, outcome.files)
+    failing = evidence.failures(outcome.checks)
+    first = [*failing[:_MOST], *look_first(outcome, outcome.files)]
     lines = ["", "### Look at first", "", *(f"- {line}" for line in first)] if first else []
     lines += ["", "### Evidence", "", *table] if table else []
     lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []

@@ -34,6 +34,7 @@ from bot.evidence.compare import is_failing
 from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
 from bot.publish.look_first import look_first
+from bot.report.summary import run_summary
 from tests.support.outcomes import (
     EVIDENCE,
     FAILED,
@@ -112,7 +113,7 @@ def test_a_failing_check_is_the_first_thing_said() -> None:
     outcome = make_outcome(checks=(CheckResult("t", "make test", PASSED, FAILED),))
     assert render_body(outcome, FILES, ()).splitlines()[:2] == [
         "> [!WARNING]",
-        "> **1 check fails:** `make test`",
+        "> **A check fails:** `make test` fails, and passed before the change",
     ]
 
 
@@ -213,7 +214,7 @@ def test_a_test_that_broke_marks_its_check_whatever_else_became_of_it(state: Che
     assert is_failing(check, "")
     body = render_body(make_outcome(checks=(check,)), (), ())
     assert "| ❌ `make test` |" in body
-    assert "**1 check fails:** `make test`" in body
+    assert "**A check fails:** `make test`" in body
 
 
 def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
@@ -423,8 +424,6 @@ def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
     said = "Hidden text was not shown to the model: 2 HTML comments taken out (the description line 3)."
     assert f"- {said}" in render_body(outcome, (), ())
     assert "edited" not in render_body(outcome, (), ())
-    from bot.report.summary import run_summary
-
     assert "2 HTML comments taken out" in run_summary(outcome)
 
 
@@ -437,10 +436,36 @@ def test_checkers_alone_do_not_look_as_if_tests_had_been_run(kept: dict[str, obj
     assert (NO_CHECK in render_body(outcome, outcome.files, ())) is said
 
 
-@pytest.mark.parametrize(("broken", "said"), [((), True), (("tests.test_a",), False)])
-def test_a_failure_from_before_is_no_excuse_for_a_test_that_broke(
-    broken: tuple[str, ...], said: bool
+LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0)
+WORSE = TestChanges(broken=("tests.test_a",), vanished=("b", "c"), appeared=("d",))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "tests", "said"),
+    [
+        (PASSED, FAILED, WORSE, "fails, and passed before the change"),
+        (FAILED, FAILED, None, "fails, as before the change"),
+        (FAILED, FAILED, WORSE, "fails, as before the change, but worse: 1 broken, 2 did not run"),
+        (FAILED, LATE, None, "times out, and failed before the change"),
+        (LATE, LATE, None, "times out, as before the change"),
+        (CheckRun(CheckState.NOT_RUNNABLE), FAILED, None, "fails; it has no result from before the change"),
+        (PASSED, CheckRun(CheckState.NO_SOCKETS), None, "gives no result, and passed before the change"),
+    ],
+)
+def test_of_a_check_that_fails_it_is_said_what_it_did_before(
+    before: CheckRun, after: CheckRun, tests: TestChanges | None, said: str
 ) -> None:
-    check = CheckResult("t", "make test", FAILED, FAILED, tests=TestChanges(broken=broken))
-    body = render_body(make_outcome(checks=(check,)), (), ())
-    assert ("`make test` failed before the change, too." in body) is said
+    """Above the body, and first in the job's summary: a failure from before excuses nothing that broke."""
+    outcome = make_outcome(checks=(CheckResult("t", "make `test", before, after, tests=tests),))
+    assert render_body(outcome, (), ()).splitlines()[1] == f"> **A check fails:** ``make `test`` {said}"
+    assert f"### Look at first\n\n- ``make `test`` {said}\n" in run_summary(outcome)
+
+
+def test_many_checks_that_fail_are_a_list_of_five() -> None:
+    checks = tuple(CheckResult(str(n), f"make t{n}", PASSED if n else FAILED, FAILED) for n in range(7))
+    assert render_body(make_outcome(checks=checks), (), ()).splitlines()[1:8] == [
+        "> **7 checks fail:**",
+        "> - `make t0` fails, as before the change",
+        *(f"> - `make t{n}` fails, and passed before the change" for n in range(1, 5)),
+        "> - and 2 more",
+    ]

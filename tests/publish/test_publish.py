@@ -502,7 +502,7 @@ def test_failing_checks_still_open_a_marked_pull_request(world: World) -> None:
     checks = (CheckResult("tests", "make test", CheckRun(CheckState.PASSED, 0, 0.3), bad),)
     world.publish(world.bundle(checks=checks))
     body = world.pulls()[0]["body"]
-    assert body.startswith("> [!WARNING]\n> **1 check fails:** `make test`")
+    assert body.startswith("> [!WARNING]\n> **A check fails:** `make test` fails, and passed")
 
 
 def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
