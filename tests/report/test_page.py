@@ -20,6 +20,7 @@ from bot.contracts.journal import (
     CallStarted,
     Checked,
     Delta,
+    Evidence,
     FilesChanged,
     FileVersion,
     Header,
@@ -40,10 +41,12 @@ from bot.contracts.limits import Limits
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.contracts.tools import ToolSpec
 from bot.report.page import render_page
 from bot.report.telling import tell
+from tests.support.outcomes import problem
 
 DIFF = """--- a/calc.py
 +++ b/calc.py
@@ -213,6 +216,23 @@ def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
     assert "testspython3 -m unittest failed exit 1, 0.4 s" in text
     assert "AssertionError: 6 != 2" in text
     assert "passed exit 0, 0.3 s" in text
+
+
+def test_problems_are_counted_in_words_by_what_became_of_them(tmp_path: Path) -> None:
+    run = ToolRun(Answer.COMPLETE, 9, 1.0)
+    one = Compared(
+        "tsc", "5", "tsc", run, run, new=(problem(1),), fixed=(problem(2), problem(3)),
+        uncovered=(problem(4), problem(5)),
+        new_count=1, fixed_count=2, uncovered_count=7,
+    )  # fmt: skip
+    page = page_of(tmp_path, Evidence(diagnostics=(one,)))
+    assert re.findall("<summary>([^<]*problem[^<]*)</summary>", page) == [
+        "1 new problem",
+        "2 fixed problems",
+        "7 uncovered problems",
+    ]
+    assert "5 more: the rest is in the journal" in page
+    assert page.count("On lines that the change left alone") == 1
 
 
 def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
