@@ -35,6 +35,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return page.as_uri()
 
 
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of a journal with a script in every field."""
+    folder = tmp_path_factory.mktemp("hostile")
+    page = folder / "report.html"
+    page.write_text(render_page(hostile_journal(folder / "journal.jsonl")), encoding="utf-8")
+    return page.as_uri()
+
+
 class Watched:
     """What a page asked for, and what went wrong in it."""
 
@@ -218,6 +227,27 @@ def test_a_link_reaches_a_step_that_a_filter_hides(page: Page) -> None:
     expect(page.locator("#turn-1-call-2 .output")).to_be_visible()
 
 
+def test_a_link_that_was_followed_before_leads_there_again(page: Page) -> None:
+    page.locator(".file summary").first.click()
+    link = page.locator(".file").first.get_by_role("link", name="turn 2")
+    link.click()
+    page.get_by_role("button", name="Denied").click()
+    expect(page.locator("#turn-2-call-1")).to_be_hidden()
+    link.click()
+    expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
+    page.keyboard.press("o")
+    link.click()
+    expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
+
+
+def test_the_keys_go_on_from_where_a_link_led_also_when_the_focus_was_lost(page: Page) -> None:
+    page.evaluate("() => { location.hash = '#turn-3-call-2' }")
+    expect(page.locator("#turn-3-call-2 .agent")).to_be_visible()
+    page.evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("k")
+    assert focused(page) == "turn-3-call-1"
+
+
 def test_links_and_commands_can_be_copied(page: Page, context: BrowserContext, address: str) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#turn-1-call-1 > a.permalink").click()
@@ -285,18 +315,42 @@ def test_paper_has_no_buttons_and_is_white(page: Page) -> None:
     expect(page.locator(".toolbar")).to_be_hidden()
     expect(page.locator("#theme")).to_be_hidden()
     expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
-    assert (
-        page.evaluate("() => getComputedStyle(document.querySelector('.turn')).contentVisibility")
-        == "visible"
+
+
+def skipped(page: Page) -> str:
+    """What a turn does while it is not on the screen."""
+    return str(page.evaluate("() => getComputedStyle(document.querySelector('.turn')).contentVisibility"))
+
+
+def test_only_a_long_page_leaves_out_what_is_not_on_the_screen_and_paper_never_does(page: Page) -> None:
+    assert skipped(page) == "visible"
+    page.evaluate("() => { document.querySelector('main').className = 'long' }")
+    assert skipped(page) == "auto"
+    page.emulate_media(media="print")
+    assert skipped(page) == "visible"
+
+
+def test_paper_has_the_whole_table_of_figures_and_the_colours_of_the_plots(page: Page) -> None:
+    page.set_viewport_size({"width": 680, "height": 900})
+    page.get_by_text("The same as a table").click()
+    page.emulate_media(media="print")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 680
+    keys = page.locator(".key").evaluate_all(
+        "keys => keys.map(key => getComputedStyle(key).printColorAdjust)"
     )
+    assert set(keys) == {"exact"}
 
 
-def test_a_phone_shows_all_of_it_in_its_width(browser: Browser, address: str) -> None:
-    page = browser.new_page(viewport={"width": 360, "height": 740}, is_mobile=True)
-    page.goto(address)
-    page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
-    page.close()
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_all_of_it_in_its_width(
+    browser: Browser, address: str, hostile: str, width: int
+) -> None:
+    for shown_there in (address, hostile):
+        page = browser.new_page(viewport={"width": width, "height": 740}, is_mobile=True)
+        page.goto(shown_there)
+        page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        page.close()
 
 
 def test_without_scripts_all_of_it_can_be_read(browser: Browser, address: str) -> None:
@@ -330,12 +384,10 @@ def test_headings_are_in_order(page: Page) -> None:
     assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
 
 
-def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, tmp_path: Path) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(render_page(hostile_journal(tmp_path / "journal.jsonl")), encoding="utf-8")
+def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, hostile: str) -> None:
     page = context.new_page()
     watched = Watched(page)
-    page.goto(file.as_uri())
+    page.goto(hostile)
     page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
     page.keyboard.press("d")
     for button in page.locator(".show-diff").all():
@@ -348,7 +400,7 @@ def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, tmp_path:
     assert page.evaluate("() => typeof window.owned") == "undefined"
     assert page.title().startswith("Slash Agent: ")
     assert watched.trouble == []
-    assert [url for url in watched.requests if not url.startswith("data:")] == [file.as_uri()]
+    assert [url for url in watched.requests if not url.startswith("data:")] == [hostile]
 
 
 def test_a_script_that_got_in_would_not_run(context: BrowserContext, address: str, tmp_path: Path) -> None:

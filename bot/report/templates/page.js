@@ -210,11 +210,13 @@
   function stepsShown() {
     return steps.filter(inTheOpen);
   }
+  let stood = null;
   function here() {
     const focused = document.activeElement && document.activeElement.closest(".step");
-    return focused || document.querySelector(".reached");
+    return focused || stood;
   }
   function stand(step) {
+    stood = step;
     for (const old of all(".reached")) old.classList.remove("reached");
     const to = handle(step);
     if (to === step) { step.tabIndex = -1; step.classList.add("reached"); }
@@ -253,6 +255,8 @@
     }
   }
   window.addEventListener("hashchange", followLink);
+  // A browser that is still reading a long page goes to the link's target once more at the end, and the focus is lost.
+  window.addEventListener("load", followLink);
 
   // Copying, and diffs of the file history
 
@@ -278,9 +282,12 @@
     const copied = event.target.closest("[data-copy]");
     const diff = event.target.closest(".show-diff");
     const link = event.target.closest("a.permalink");
+    const inside = event.target.closest('a[href^="#"]');
     if (copied) copy(copied.dataset.copy, "The command is copied.");
     else if (diff) showDiff(diff);
     else if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) copy(link.href, "The link is copied.");
+    // The address stays as it is, so that nothing else tells of it; the step may have been folded or filtered since.
+    if (inside && inside.hash === location.hash) followLink();
   });
   const openAll = byId("open-all");
   openAll.addEventListener("click", () => {
