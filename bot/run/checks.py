@@ -12,7 +12,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
-from bot.evidence import asking
+from bot.evidence import asking, inside
 from bot.evidence.coverage import Measured
 from bot.evidence.detect import Check
 from bot.evidence.judge import judge_run
@@ -133,7 +133,7 @@ class _Bench:
         duration = round(time.monotonic() - began, 4)
         timed_out = outcome.metadata.get("timed_out") is True
         met = limits_met.WORDS.get(str(outcome.metadata.get("limit")), "")
-        printed = _WROTE_REPORT.sub("", outcome.content)
+        printed = inside.relative(_WROTE_REPORT.sub("", outcome.content), self.workshop.root)
         run = judge_run(_exit_code(outcome.metadata), printed, duration, timed_out=timed_out, limit=met)
         return run, outcome
 

@@ -33,6 +33,11 @@ def states(workshop: Workshop, *commands: str, timeout: float = 60) -> list[Chec
     return [ran.run.state for ran in run_checks(workshop, checks, CancelToken())]
 
 
+def test_what_a_check_prints_names_files_as_the_repository_does(workshop: Workshop) -> None:
+    [ran] = run_checks(workshop, [Check("t", "echo $PWD/sub/a.txt:3 in $PWD", 60)], CancelToken())
+    assert ran.run.tail.startswith("sub/a.txt:3 in .\n")
+
+
 def test_the_folder_of_one_check_is_not_that_of_the_next(workshop: Workshop) -> None:
     assert states(workshop, "cd sub", "test -d sub", "test -f a.txt") == [
         CheckState.PASSED,

@@ -60,10 +60,12 @@ class Workshop:
     may come from any, at any time. After it, or a `WorkshopError` from any method, every process is dead."""
 
     def __init__(
-        self, process: HostProcess, channel: Channel, facts: Facts, ask: Ask, spill: Path, proxy: Proxy | None
-    ) -> None:
-        """Use `Workshop.start`."""
+        self, process: HostProcess, channel: Channel, facts: Facts, ask: Ask, spill: Path, proxy: Proxy | None,
+        root: str,
+    ) -> None:  # fmt: skip
+        """Use `Workshop.start`. `root` is where the tree is seen inside."""
         self.facts = facts
+        self.root = root
         self.proxy = proxy
         self._process = process
         self._channel = channel
@@ -133,7 +135,7 @@ class Workshop:
         except BaseException:
             start.end(process, channel)
             raise
-        return cls(process, channel, facts, ask, folders.spill, proxy)
+        return cls(process, channel, facts, ask, folders.spill, proxy, str(hello["root"]))
 
     def call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = ""
