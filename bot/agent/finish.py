@@ -12,6 +12,7 @@ from bot.contracts.events import Complete, Failed
 from bot.contracts.limits import Limits
 from bot.contracts.messages import Finish
 from bot.contracts.outcome import StopReason
+from bot.contracts.wording import money
 
 _MIB = 1024 * 1024
 
@@ -90,7 +91,7 @@ def exceeded(limits: Limits, spent: Spent, seconds: float) -> Stop | None:
     if limits.cost_usd is not None and cost >= limits.cost_usd:
         return Stop(
             StopReason.BUDGET,
-            f"The budget of {limits.cost_usd:.2f} USD is spent: the run cost {cost:.2f} USD.",
+            f"The budget of {money(limits.cost_usd)} is spent: the run cost {money(cost)}.",
         )
     if limits.minutes is not None and seconds >= limits.minutes * 60:
         return Stop(StopReason.TIME, _time_sentence(limits))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.problems import Answer, Compared, Problem
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 
 Say = Callable[[str], None]
 
@@ -24,7 +24,7 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
     say(f"sandbox  {outcome.sandbox}")
     for note in outcome.wall.notes if outcome.wall else ():
         say(f"warning  {note}")
-    say(f"model    {outcome.model}: {turns}, {tokens}, USD {outcome.cost:.4f}")
+    say(f"model    {outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
     for check in outcome.checks:
         told = f"before {_state(check.before)}, after {_state(check.after)}{_tests(check)}"
         say(f"check    {check.command}: {told}")

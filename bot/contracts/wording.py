@@ -19,6 +19,12 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
+def money(usd: float, places: int = 2) -> str:
+    """`$0.06`, with four places `$0.0560`. What is too little for its places is not told as nothing."""
+    least = 10.0**-places
+    return f"under ${least:.{places}f}" if 0 < usd < least / 2 else f"${usd:,.{places}f}"
+
+
 def sentence(text: str) -> str:
     """A clause, as errors are worded, as a sentence of its own. A name or an address at its start stays as it is."""
     first = text.split(" ", 1)[0]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
-from bot.contracts.wording import count_of, duration
+from bot.contracts.wording import count_of, duration, money
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.publish import evidence, folded, markdown
 from bot.publish.evidence import failing
@@ -121,6 +121,7 @@ def _view(
         "reason": outcome.reason or "The run ended early.",
         "failing": evidence.failures(outcome.checks),
         "requester": request.actor.login,
+        "has_thread": thread is not None,
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "instruction": request.wish,
@@ -156,7 +157,7 @@ def figures(outcome: Outcome) -> str:
             outcome.model,
             count_of(outcome.turns, "turn"),
             f"{outcome.usage.total:,} tokens",
-            f"${outcome.cost:.2f}" if outcome.cost >= 0.005 or not outcome.cost else "under $0.01",
+            money(outcome.cost),
             duration(seconds),
             f"sandbox {outcome.sandbox}",
             f"slash-agent {outcome.version}",

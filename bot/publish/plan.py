@@ -20,7 +20,7 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
 from bot.contracts.request import Request, Thread, Verb
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
 from bot.github.host import Host
@@ -278,7 +278,7 @@ def _room(text: str) -> int:
 def _estimate(plan: Plan) -> str:
     guesses = (
         f"about {count_of(plan.estimate_turns, 'turn')}" if plan.estimate_turns else "",
-        f"about ${plan.estimate_usd:.2f}" if plan.estimate_usd else "",
+        f"about {money(plan.estimate_usd)}" if plan.estimate_usd else "",
     )
     said = " and ".join(guess for guess in guesses if guess)
     return f"The model's estimate: {said}." if said else "The model gave no estimate."

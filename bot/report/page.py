@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.journal import SCHEMA_VERSION
 from bot.contracts.limits import Limits
-from bot.contracts.wording import count_of, duration
+from bot.contracts.wording import count_of, duration, money
 from bot.report import evidence, words
 from bot.report.colours import Colours
 from bot.report.context import points_of
@@ -126,7 +126,7 @@ def limit_words(limits: Limits) -> Sequence[str]:
     named = (
         (limits.turns, "{:,} turns"),
         (limits.tokens, "{:,} tokens"),
-        (limits.cost_usd, "{:g} USD"),
+        (limits.cost_usd and money(limits.cost_usd), "{}"),
         (limits.minutes, "{:g} minutes"),
         (limits.commands, "{:,} commands"),
         (limits.output and limits.output / (1 << 20), "{:,.4g} MiB of output"),

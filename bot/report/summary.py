@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.problems import ServerUse
-from bot.contracts.wording import count_of, duration
+from bot.contracts.wording import count_of, duration, money
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.publish import evidence, folded
 from bot.publish.look_first import look_first
@@ -84,7 +84,7 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
     return [
         ("asked for", f"{request.verb.value}, by {plain(request.actor.login)}"),
         ("where", thread if thread.startswith(("https://", "http://")) else ""),
-        ("model", f"{code(outcome.model)}: {turns}, {tokens}, USD {outcome.cost:.4f}"),
+        ("model", f"{code(outcome.model)}: {turns}, {tokens}, {money(outcome.cost, 4)}"),
         ("stopped by", outcome.stop_reason.value.replace("_", " ")),
         ("changed", changed),
         *(("withheld", f"{code(held.path)}: {_sentence(held.reason)}") for held in outcome.withheld[:_MOST]),

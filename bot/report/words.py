@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bot.contracts.wording import duration
+from bot.contracts.wording import duration, money
 
 LONGEST = 24_000
 """Characters of one text that a page shows at most."""
@@ -30,7 +30,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def usd(amount: float) -> str:
-    return f"${amount:.4f}" if amount < 0.1 else f"${amount:,.2f}"
+    return money(amount, 4 if amount < 0.1 else 2)
 
 
 def tokens(many: float) -> str:

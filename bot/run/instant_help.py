@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bot.contracts.request import Verb
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 
 if TYPE_CHECKING:
     from bot.policy.schema import Policy
@@ -38,7 +38,7 @@ def help_text(question: Question) -> str:
     parts.append("\n".join(f"- `/agent {EXAMPLES[verb][0]}` {EXAMPLES[verb][1]}" for verb in verbs))
     limits = question.policy.tiers.get(actor.tier)
     if limits is not None and any(verb not in _FREE for verb in verbs):
-        each = f"USD {limits.usd:g}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
+        each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
         parts.append(
             f"A run may take {each}; {count_of(limits.runs_a_day, 'run')} a day. Options: {_options(question.policy)}."
         )

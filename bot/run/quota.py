@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.contracts.request import Actor, Request, Tier
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
 from bot.intake.request import Refusal
@@ -102,12 +102,12 @@ def usd_left(
     if spent is None:
         return Refusal(
             f"What {actor.login}'s runs cost today cannot be counted, and the policy gives the tier {actor.tier} "
-            f"no more than USD {limit:g} a day.",
+            f"no more than {money(limit)} a day.",
             said,
         )
     if spent >= limit:
         return Refusal(
-            f"{actor.login} has spent today's USD {limit:g} of the tier {actor.tier}; it starts again at 00:00 UTC.",
+            f"{actor.login} has spent today's {money(limit)} of the tier {actor.tier}; it starts again at 00:00 UTC.",
             said,
         )
     return limit - spent

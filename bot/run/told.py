@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from bot.agent.loop import TurnInfo
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.wording import sentence
+from bot.contracts.wording import money, sentence
 from bot.gate.detect import Detector
 from bot.gate.github import know
 from bot.gate.redact import Redactor
@@ -54,7 +54,7 @@ class ProgressComment:
         self._show(
             "Working on it",
             f"turn {info.turn}: {done}",
-            f"{info.usage.total} tokens, USD {info.cost:.2f} so far",
+            f"{info.usage.total} tokens, {money(info.cost)} so far",
         )
 
     def waiting(self, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.progress import Asking, Called, Calling, Event, Listed, Noted, Spent, Started
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 from bot.terminal.words import one_line
 
 _BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
@@ -85,9 +85,9 @@ class Board:
     def _used(self, now: float, width: int, unicode: bool) -> str:
         """As much of it as fits, what matters most first."""
         minutes, seconds = divmod(int(now - self._begun), 60)
-        parts = [f"{minutes}:{seconds:02d}", f"USD {self._usd:.4f}", f"turn {self._turn}"]
+        parts = [f"{minutes}:{seconds:02d}", money(self._usd, 4), f"turn {self._turn}"]
         if self._most is not None:
-            parts[1] += f" of {self._most:.2f}"
+            parts[1] += f" of {money(self._most)}"
         if self._turns is not None:
             parts[2] += f" of {self._turns}"
         parts.append(count_of(self._tokens, "token"))

@@ -201,7 +201,7 @@ def test_an_unknown_tool_is_answered_with_the_closest_name(tmp_path: Path) -> No
     [
         (Limits(turns=2), StopReason.TURNS, "2 turns"),
         (Limits(tokens=30), StopReason.BUDGET, "30 tokens"),
-        (Limits(cost_usd=0.00005), StopReason.BUDGET, "USD"),
+        (Limits(cost_usd=0.00005), StopReason.BUDGET, "under $0.01 is spent"),
     ],
 )
 def test_a_limit_ends_the_run_before_the_next_request(

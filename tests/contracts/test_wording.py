@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.wording import count_of, duration, sentence
+from bot.contracts.wording import count_of, duration, money, sentence
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,17 @@ def test_a_count_has_its_noun_in_the_right_number(many: int | list[int], words: 
 )
 def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("usd", "places", "words"),
+    [
+        (0, 2, "$0.00"), (0.056, 2, "$0.06"), (0.004, 2, "under $0.01"), (0.005, 2, "$0.01"), (1204.5, 2, "$1,204.50"),
+        (0.056, 4, "$0.0560"), (0.00004, 4, "under $0.0001"), (5, 4, "$5.0000"),
+    ],
+)  # fmt: skip
+def test_money_has_one_form_whatever_its_places(usd: float, places: int, words: str) -> None:
+    assert money(usd, places) == words
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ SECRET = "ghp_" + "A1b2C3d4" * 5
 def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_is() -> None:
     text = run_summary(OUTCOME, "https://github.test/octo/hello/pull/8", ["CI has to be started by hand."])
     assert text.startswith("## Slash Agent: changed\n")
-    for part in ("fix, by ann", "6 turns", "USD 0.0421", "/issues/7", "/pull/8", "- CI has to be started"):
+    for part in ("fix, by ann", "6 turns", "$0.0421", "/issues/7", "/pull/8", "- CI has to be started"):
         assert part in text
 
 

@@ -82,7 +82,7 @@ def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, mode
     for example in ("`/agent fix this`", "`/agent plan`", "`/agent stop`", "`/agent continue "):
         assert example in said
     assert "/agent review" not in said, "there is nothing to review under an issue"
-    assert "USD 5, 80 turns and 30 minutes; 50 runs a day" in said
+    assert "$5.00, 80 turns and 30 minutes; 50 runs a day" in said
     assert len(said.splitlines()) < 20
 
 
@@ -107,7 +107,7 @@ def test_an_outsider_gets_one_answer_a_day(stage: Stage, model: ModelServer) -> 
     ask(stage, model, "/agent help", REPORTER)
     ask(stage, model, "/agent fix this", REPORTER)
     [said] = stage.bot_comments()
-    assert "USD" not in said, "what they may ask for costs nothing"
+    assert "$" not in said, "what they may ask for costs nothing"
 
 
 def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
@@ -116,7 +116,7 @@ def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     assert ask(stage, model, "/agent help", REPORTER).code == 0
     assert "`/agent explain" in answer(stage)
-    assert "USD 0.5, 20 turns and 10 minutes; 3 runs a day" in answer(stage)
+    assert "$0.50, 20 turns and 10 minutes; 3 runs a day" in answer(stage)
 
 
 def test_an_answer_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:
@@ -138,12 +138,12 @@ def test_nothing_is_checked_out_and_nothing_is_left(stage: Stage, model: ModelSe
 
 def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer) -> None:
     run = run_of(stage)
-    progress(stage, run, "**Working on it**\n\n- turn 3: edit\n- 12034 tokens, USD 0.12 so far")
+    progress(stage, run, "**Working on it**\n\n- turn 3: edit\n- 12034 tokens, $0.12 so far")
     assert ask(stage, model, "/agent status").code == 0
     said = answer(stage)
     assert said.startswith("**Running** since 20")
     assert f"/actions/runs/{run})" in said
-    assert "- turn 3: edit\n- 12034 tokens, USD 0.12 so far" in said
+    assert "- turn 3: edit\n- 12034 tokens, $0.12 so far" in said
     assert f"#issuecomment-{stage.sample.comment})" in said
 
 

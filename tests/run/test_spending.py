@@ -73,7 +73,7 @@ def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) ->
     assert (done.code, asked) == (3, 0)
     said = one_dollar.bot_comments()[-1]
     assert said.startswith(
-        f"{MAINTAINER} has spent today's USD 1 of the tier maintainer; it starts again at 00:00"
+        f"{MAINTAINER} has spent today's $1.00 of the tier maintainer; it starts again at 00:00"
     )
 
 

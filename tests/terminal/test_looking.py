@@ -130,7 +130,7 @@ def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
     step, *listed, used = [line for line, _ in board.lines(80, 20)]
     assert step.endswith("bash make test (65 s)")
     assert listed == ["  [x] Look", "  [>] Mend", "  [ ] Check"]
-    assert used == "1:15 · USD 0.5000 of 5.00 · turn 3 of 80 · 1,234 tokens"
+    assert used == "1:15 · $0.5000 of $5.00 · turn 3 of 80 · 1,234 tokens"
 
 
 @pytest.mark.parametrize("verbose", [False, True])
