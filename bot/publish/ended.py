@@ -26,6 +26,7 @@ _HEADLINES = {
 }
 DONE = "done"
 _WITHHELD_SHOWN = 20
+_GO_ON = "The command /agent continue goes on from here."
 
 
 def headline(outcome: Outcome) -> str:
@@ -73,8 +74,11 @@ def final_state(
     """What the progress comment says for good."""
     lines = (figures(outcome),)
     if pull_number:
-        what = "suggestions on pull request" if suggested else "pull request"
-        return ProgressState(f"Done: {what} #{pull_number}", lines, links.run)
+        what = f"{'suggestions on ' if suggested else ''}pull request #{pull_number}"
+        if outcome.status is Status.PARTIAL:
+            reason = outcome.reason or "The run ended early."
+            return ProgressState(f"Not finished: {what}", (reason, _GO_ON, *lines), links.run)
+        return ProgressState(f"Done: {what}", lines, links.run)
     reason = trouble or outcome.reason
     return ProgressState(headline(outcome), (*((reason,) if reason else ()), *lines), links.run)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from bot.contracts.outcome import Status
 from bot.github.client import GitHub
 from bot.publish.markers import PROGRESS
 from bot.publish.progress import Progress, ProgressState, finish_progress
@@ -150,6 +151,17 @@ def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -
     Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
     published = world.publish(world.bundle())
     assert ours(world)[0].startswith(f"**Done: pull request #{published.pr_number}**")
+
+
+def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world: World) -> None:
+    place = place_in(world, str(world.comment_id))
+    Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
+    reason = "The budget of 0.60 USD is spent."
+    published = world.publish(world.bundle(status=Status.PARTIAL, reason=reason))
+    said = ours(world)[0]
+    assert said.startswith(
+        f"**Not finished: pull request #{published.pr_number}**\n\n- {reason}\n- The command /agent continue"
+    )
 
 
 def test_finishing_without_a_comment_makes_none(world: World) -> None:
