@@ -16,7 +16,7 @@ from bot.contracts.wording import count_of
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.work import Published
-from bot.report.summary import run_summary
+from bot.report.summary import published_summary, run_summary
 from bot.run.publishing import publish_bundle
 
 # What these come to is said in the thread, and no pull request was meant to come of them.
@@ -54,7 +54,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
     elif not arguments.dry_run and done.outcome.status not in _ANSWERED:
         actions.print("no pull request: the lines above or the thread say why")
-    actions.add_summary(run_summary(done.outcome, published.pr_url, (*published.notes, *threads)))
+    notes = (*published.notes, *threads)
+    # The run was a step of this very job: its summary stands above ours.
+    told = os.environ.get("SLASH_AGENT_MODE") == "both"
+    summary = (
+        published_summary(published.pr_url, notes)
+        if told
+        else run_summary(done.outcome, published.pr_url, notes)
+    )
+    if summary:
+        actions.add_summary(summary)
     actions.set_output("status", done.outcome.status.value)
     actions.set_output("pr-url", published.pr_url)
     actions.set_output("pr-number", str(published.pr_number or ""))

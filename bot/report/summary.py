@@ -26,15 +26,19 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (),
     """Markdown. What others wrote in it is inert; a line that holds a secret is withheld. `charts` is of
     `charts_of`."""
     lines = [f"## Slash Agent: {outcome.status.value.replace('_', ' ')}", "", _sentence(outcome.reason), ""]
-    if pull_url:
-        lines += [f"Pull request: {pull_url}", ""]
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
-    lines += [f"- {_sentence(note)}" for note in (*hidden, *notes[:_MOST])]
+    lines += _published(pull_url, (*hidden, *notes[:_MOST]))
     lines += _evidence(outcome)
     lines += ["", "### The run", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {cell(value)} |" for name, value in _facts(outcome) if value]
     return "\n".join([*lines, *(["", charts] if charts else [])]) + "\n"
+
+
+def published_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
+    """What publishing adds where the run's own summary stands in the same job; empty where it adds nothing."""
+    lines = _published(pull_url, notes)
+    return "\n".join(["## Slash Agent: published", "", *lines]) + "\n" if lines else ""
 
 
 def charts_of(journal: Path) -> str:
@@ -58,6 +62,11 @@ def trouble_summary(verb: str, sentence: str) -> str:
     """The summary of a step that ended in an error, in the words of its log."""
     shown = withhold_if_secret(sentence) or clean_line(sentence, _SENTENCE)
     return f"## Slash Agent: {verb} failed\n\n{fenced(shown)}\n"
+
+
+def _published(pull_url: str, notes: Sequence[str]) -> list[str]:
+    link = [f"Pull request: {pull_url}", ""] if pull_url else []
+    return [*link, *(f"- {_sentence(note)}" for note in notes[: _MOST + 1])]
 
 
 def _evidence(outcome: Outcome) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from bot.commands.publish import run
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.pulls import ReviewThread, Side
@@ -227,3 +230,28 @@ def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
             assert "Traceback" not in str(error)
     published(world, folder, name="issue_comment", event=event)
     assert [pull["base"]["ref"] for pull in world.pulls()] == ["topic", "main"]
+
+
+@pytest.mark.parametrize(("mode", "headings"), [("publish", ["changed"]), ("both", ["published"])])
+def test_where_the_run_was_a_step_of_the_same_job_its_summary_is_not_given_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch, mode: str, headings: list[str]
+) -> None:
+    summary = world.room("summary")
+    outputs = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_ACTIONS": "true", "SLASH_AGENT_MODE": mode}
+    for name, value in {**environment(world), **outputs}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT"):
+        monkeypatch.delenv(name, raising=False)
+    run(argparse.Namespace(bundle=str(bundle_of(world, world.outcome())), dry_run=False))
+    said = summary.read_text()
+    assert [
+        line.removeprefix("## Slash Agent: ") for line in said.splitlines() if line.startswith("## ")
+    ] == headings
+    assert world.pulls()[0]["html_url"] in said
+    assert ("### The run" in said) is (mode == "publish")
+
+
+def test_the_action_tells_publishing_whether_the_run_was_in_its_job() -> None:
+    steps = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["runs"]["steps"]
+    (publish,) = [step for step in steps if step.get("id") == "publish"]
+    assert publish["env"]["SLASH_AGENT_MODE"] == "${{ inputs.mode }}"
