@@ -68,7 +68,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("anchors", 1),
         ("reviews", 1),
         ("patch", 1),
-        ("masking", 4),
+        ("masking", 5),
         ("sandbox", 5),
         ("session", 5),
         ("context", 3),
