@@ -95,12 +95,17 @@ def drop_segments() -> None:
     """Remove the segments of this namespace that no process is attached to: nobody is left who would do it."""
     if os.getpid() != 1:
         return
-    libc, counts = ctypes.CDLL(None), ctypes.create_string_buffer(_SHM_INFO_SIZE)
+    libc, counts = _libc(), ctypes.create_string_buffer(_SHM_INFO_SIZE)
     if libc.shmctl(0, _SHM_INFO, counts) >= 0 and not any(counts[: ctypes.sizeof(ctypes.c_int)]):
         return  # 20 times as quick as to read of none
     for segment in _segments():
         if not segment.attached:
             libc.shmctl(segment.id, _IPC_RMID, None)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
 
 
 class _Segment(NamedTuple):
