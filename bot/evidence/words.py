@@ -45,8 +45,8 @@ def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
     for field, words in _KINDS:
         names, number = getattr(tests, field), number_of(tests, field)
         if field == "appeared":
-            number = max(number - number_of(tests, "new_failing"), 0)
-            names = [name for name in names if name not in tests.new_failing][:number]
+            names = [name for name in names if name not in tests.new_failing]
+            number = max(number - number_of(tests, "new_failing"), len(names))
         if number:
             yield Kind(field, words, number, names)
 
