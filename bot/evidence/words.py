@@ -46,7 +46,9 @@ def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
         names, number = getattr(tests, field), number_of(tests, field)
         if field == "appeared":
             names = [name for name in names if name not in tests.new_failing]
-            number = max(number - number_of(tests, "new_failing"), len(names))
+            counted = field in dict(tests.counts)  # of more than are named
+            number = max(number - number_of(tests, "new_failing"), 0) if counted else len(names)
+            names = names[:number]
         if number:
             yield Kind(field, words, number, names)
 
