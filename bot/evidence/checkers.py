@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,6 +23,9 @@ _IGNORED = ("**/.gitignore", "**/.ignore")
 
 _ANY = ".*"
 """Of compilers: what one finds hangs on how far it comes."""
+
+# A folder is left out by a pattern, or by one of several between commas: another name could hide more than itself.
+_PLAIN = re.compile(r"[\w./@+ -]+")
 
 _NO_CODE = ": "
 _GO_SYNTAX = (
@@ -97,7 +101,8 @@ class Checker:
     def called(self) -> tuple[str, ...]:
         """Its arguments."""
         start = len(self.folder) + 1 if self.folder else 0
-        left = (f"{self.leaves_out}./{folder[start:]}" for folder in self.apart if self.leaves_out)
+        apart = [folder for folder in self.apart if self.leaves_out and _PLAIN.fullmatch(folder)]
+        left = (f"{self.leaves_out}./{folder[start:]}" for folder in apart)
         named = (self.file,) if self.file else ()
         return (*(self.arguments[: -len(named)] if named else self.arguments), *named, *left)
 

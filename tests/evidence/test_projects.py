@@ -25,6 +25,14 @@ def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
     return replace(known, folder=folder, apart=apart)
 
 
+@pytest.mark.parametrize("name", ["ruff", "ty"])
+def test_a_folder_whose_name_is_a_pattern_hides_no_other(name: str) -> None:
+    """Breaks: bot/evidence/checkers.py "and _PLAIN.fullmatch(folder)"."""
+    apart = ("a/plain one", "a/*", "a/x,src", "a/{b,c}", "a/[b]", "a/b?", "a/!b", "a/b\n")
+    (left,) = [word for word in named(name, "a", apart).called if "exclude" in word]
+    assert left.endswith("exclude=./plain one")
+
+
 @pytest.mark.parametrize(
     ("name", "files", "found"),
     [
