@@ -7,6 +7,7 @@ when nothing of the agent's is alive: what passes then was flaky and is not mend
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -46,4 +47,9 @@ def doubted(before: Ran, why: str) -> Ran:
 
 def _names(said: str, path: str) -> bool:
     module = path.rpartition(".")[0].replace("/", ".")
-    return path in said or ("." in module and module in said)
+    return _stands_in(path, said) or ("." in module and _stands_in(module, said))
+
+
+def _stands_in(name: str, said: str) -> bool:
+    """As a whole: a new file called `a` is not named by every failure there is."""
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", said) is not None
