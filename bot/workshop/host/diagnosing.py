@@ -6,6 +6,7 @@ The servers and all that speaks to them are imported when the first file is read
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -222,7 +223,11 @@ def _why(error: Exception) -> str:
     """For the model: what the system says in its words, and of a bug of ours where to look for it."""
     if isinstance(error, OSError) and error.strerror:
         return f"the system refuses what they need ({error.strerror})"
-    return f"a fault in the program itself ({type(error).__name__})"
+    import traceback  # a few ms that only a failure pays
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(last.filename)}:{last.lineno}"
+    return f"a fault in the program itself ({type(error).__name__} in {place})"
 
 
 def _with(outcome: ToolOutcome, report: Report) -> ToolOutcome:
