@@ -36,7 +36,7 @@ def find(
         if place == "ours" and (own := ours.get(name)) and _runs(own):
             return own
         if place == "project":
-            for program in (str(folder / place / name) for folder in around for place in PLACES):
+            for program in (str(folder / bin_folder / name) for folder in around for bin_folder in PLACES):
                 if _runs(program):
                     return program
         if place == "path" and (found := shutil.which(name, path=environment.get("PATH", ""))):
