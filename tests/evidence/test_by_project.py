@@ -12,14 +12,10 @@ from bot.evidence.by_project import SHOWN, compared
 from bot.evidence.checkers import CHECKERS, Checker
 from bot.evidence.problems import new_errors, tell_model
 from bot.evidence.together import Change, Looked, Side
+from tests.support.problems import ONE, other
 
-ONE = Problem("ty", "a.py", 3, 5, Severity.ERROR, "invalid", "Expected `int`, found `str`", snippet="f('x')")
 RAN = ToolRun(Answer.COMPLETE, 1)
 KNOWN = {checker.name: checker for checker in CHECKERS}
-
-
-def other(**fields: object) -> Problem:
-    return replace(ONE, **fields)  # type: ignore[arg-type]
 
 
 def in_folder(name: str, folder: str = "") -> Checker:

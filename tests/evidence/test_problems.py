@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.problems import Problem, Severity
 from bot.evidence.problems import compare, missing_modules
-
-ONE = Problem("ty", "a.py", 3, 5, Severity.ERROR, "invalid", "Expected `int`, found `str`", snippet="f('x')")
-
-
-def other(**fields: object) -> Problem:
-    return replace(ONE, **fields)  # type: ignore[arg-type]
+from tests.support.problems import ONE, other
 
 
 def gone(module: str, code: str = "import-not-found", path: str = "a.py") -> Problem:
