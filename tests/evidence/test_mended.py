@@ -35,7 +35,12 @@ def ran(state: CheckState, tail: str = "", *failed: str) -> Ran:
         (ran(FAILED, "", "tests.test_a.A.test"), ran(PASSED), ["tests/test_a.py"], False),
         (ran(FAILED, "timeout", "tests/test_b.py::test"), ran(PASSED), ["src/a.py", "README.md"], True),
         (ran(FAILED, "a failure in b.a", "tests/test_b.py::test"), ran(PASSED), ["a"], False),
-        (ran(FAILED, "a failure in b.a", "tests/test_b.py::test"), ran(PASSED), ["fail", "n", "failures"], True),
+        (
+            ran(FAILED, "a failure in b.a", "tests/test_b.py::test"),
+            ran(PASSED),
+            ["fail", "n", "failures"],
+            True,
+        ),
         (ran(FAILED, "", "tests/test_b.py::test"), ran(PASSED), [], True),
         (ran(FAILED), ran(FAILED), [], False),
         (ran(PASSED), ran(PASSED), [], False),
