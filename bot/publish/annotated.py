@@ -12,7 +12,7 @@ from bot.findings.parse import parse_diff
 from bot.publish import evidence
 from bot.publish.check_run import CheckReport, report
 from bot.publish.commit import Prepared
-from bot.publish.shown import shown_plain
+from bot.publish.text.shown import shown_plain
 from bot.publish.work import Work
 
 NAME = "Slash Agent problems"

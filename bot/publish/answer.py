@@ -9,14 +9,14 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
 from bot.github.host import Host
-from bot.publish import markdown
 from bot.publish.body import Links, figures
 from bot.publish.bundle import Bundle
 from bot.publish.markers import ANSWER
 from bot.publish.progress import ProgressState, finish_progress
 from bot.publish.remote import Remote
 from bot.publish.review_text import shown_markdown
-from bot.publish.shown import shown_line
+from bot.publish.text import markdown
+from bot.publish.text.shown import shown_line
 from bot.publish.thread import Place, put_comment
 
 _ANSWER_LIMIT = 30_000

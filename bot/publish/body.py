@@ -17,11 +17,12 @@ from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, Withheld
 from bot.contracts.request import Verb
 from bot.contracts.wording import count_of, duration, money
 from bot.gate.text import clean_line, withhold_if_secret
-from bot.publish import evidence, folded, markdown
+from bot.publish import evidence, folded
 from bot.publish.evidence import failing
 from bot.publish.look_first import look_first
-from bot.publish.shown import shown_code, shown_html, shown_line, shown_markdown
 from bot.publish.template import Parts, fill_template
+from bot.publish.text import markdown
+from bot.publish.text.shown import shown_code, shown_html, shown_line, shown_markdown
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -6,11 +6,11 @@ from __future__ import annotations
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
 from bot.github.host import Host
-from bot.publish import markdown
 from bot.publish.body import Links, figures
 from bot.publish.markers import ENDED, PROGRESS
 from bot.publish.progress import OVER, ProgressState
-from bot.publish.shown import shown_code, shown_line
+from bot.publish.text import markdown
+from bot.publish.text.shown import shown_code, shown_line
 from bot.publish.thread import Place, edit_comments, put_comment
 
 _HEADLINES = {

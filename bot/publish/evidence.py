@@ -13,8 +13,8 @@ from bot.contracts.tested import Coverage, TestCounts
 from bot.contracts.wording import count_of, duration
 from bot.evidence.timed_out import IN_PEACE
 from bot.evidence.words import kinds_of, no_figures, number_of
-from bot.publish.markdown import cell
-from bot.publish.shown import shown_code, shown_line
+from bot.publish.text.markdown import cell
+from bot.publish.text.shown import shown_code, shown_line
 
 HEADINGS = ("Evidence", "Change", "Before → after")
 _FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})

@@ -10,8 +10,9 @@ from bot.contracts.problems import Problem
 from bot.contracts.tested import CoveredFile
 from bot.contracts.wording import count_of
 from bot.evidence.words import kinds_of
-from bot.publish import evidence, markdown
-from bot.publish.shown import shown_code, shown_html, shown_tail
+from bot.publish import evidence
+from bot.publish.text import markdown
+from bot.publish.text.shown import shown_code, shown_html, shown_tail
 
 _TAILS = 3
 _LISTED = 30

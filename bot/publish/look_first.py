@@ -14,7 +14,7 @@ from bot.contracts.problems import Answer
 from bot.contracts.wording import count_of
 from bot.evidence.words import number_of
 from bot.publish import evidence
-from bot.publish.shown import shown_code, shown_line
+from bot.publish.text.shown import shown_code, shown_line
 
 _MOST = 8
 _NAMED = 3

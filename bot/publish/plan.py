@@ -33,7 +33,7 @@ from bot.publish.bundle import Bundle
 from bot.publish.markers import PROGRESS, asking_comment, is_ours, read_mark
 from bot.publish.remote import Remote
 from bot.publish.schema import parse_plan
-from bot.publish.shown import shown_code, shown_line
+from bot.publish.text.shown import shown_code, shown_line
 from bot.publish.thread import Place, post, rewrite, with_mark
 from bot.publish.traces import comes_before, traces
 

@@ -16,7 +16,7 @@ from bot.contracts.errors import AgentError
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.markers import PROGRESS, read_mark
-from bot.publish.shown import shown_line
+from bot.publish.text.shown import shown_line
 from bot.publish.thread import Place, edit_comments, find_comment, with_mark
 
 # Seconds from one edit to the next.

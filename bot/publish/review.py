@@ -55,7 +55,7 @@ from bot.publish.review_text import (
     counts,
     nothing_text,
 )
-from bot.publish.shown import shown_plain
+from bot.publish.text.shown import shown_plain
 from bot.publish.thread import Place, edit_comments, post, with_mark
 
 _SUMMARY_LIMIT = 1_500

@@ -19,11 +19,11 @@ from bot.findings.fingerprints import place_of
 from bot.findings.suggestions import block
 from bot.gate.rules import refusal, withholding
 from bot.gate.text import withhold_if_secret
-from bot.publish import markdown
 from bot.publish.body import LIMIT, Links
 from bot.publish.markers import mark, marked
 from bot.publish.review_past import FINDING
-from bot.publish.shown import shown_code, shown_line, shown_plain
+from bot.publish.text import markdown
+from bot.publish.text.shown import shown_code, shown_line, shown_plain
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500

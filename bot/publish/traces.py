@@ -98,5 +98,5 @@ def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
 
 
 def _shown(markdown: str) -> str:
-    """What `bot.publish.markdown.plain` was given."""
+    """What `bot.publish.text.markdown.plain` was given."""
     return _ESCAPED.sub(r"\1", markdown).replace("&amp;", "&")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from bot.contracts.wording import count_of
 from bot.gate.text import clean_line, withhold_if_secret
-from bot.publish.markdown import cell, plain
+from bot.publish.text.markdown import cell, plain
 from bot.tasks.decide import Decision
 
 MOST_ROWS = 400

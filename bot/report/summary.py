@@ -14,8 +14,8 @@ from bot.contracts.wording import count_of, duration, money
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.publish import evidence, folded
 from bot.publish.look_first import look_first
-from bot.publish.markdown import cell, code, fenced, plain
-from bot.publish.shown import shown_code
+from bot.publish.text.markdown import cell, code, fenced, plain
+from bot.publish.text.shown import shown_code
 
 _SENTENCE = 1_000
 _MOST = 20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.wording import duration
 from bot.publish.markers import asking_comment
-from bot.publish.shown import shown_line
+from bot.publish.text.shown import shown_line
 from bot.publish.traces import Trace
 from bot.run.instant_runs import Working, look
 

@@ -21,8 +21,8 @@ from bot.publish.body import Links
 from bot.publish.ended import final_state
 from bot.publish.markers import ENDED, is_ours, told_to
 from bot.publish.progress import Progress, ProgressState, close_progress
-from bot.publish.shown import shown_line
 from bot.publish.spending import cost
+from bot.publish.text.shown import shown_line
 from bot.publish.thread import Place, post, put_comment, with_mark, written_at
 from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment

@@ -1,12 +1,12 @@
 """The filters that every text by somebody else goes through on its way into our Markdown.
 
-What may leave is the gate's to say, how it is written down `bot/publish/markdown.py`'s; these put the two together.
+What may leave is the gate's to say, how it is written down `markdown.py`'s; these put the two together.
 """
 
 from __future__ import annotations
 
 from bot.gate.text import break_commit_words, clean_line, clean_markdown, withhold_if_secret
-from bot.publish import markdown
+from bot.publish.text import markdown
 
 TAIL_LIMIT = 2_500
 
