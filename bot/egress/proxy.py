@@ -98,10 +98,10 @@ class Proxy:
             else:
                 self._ledger.left_out += 1
         finally:
-            try:
+            # `close` may cancel this, of which asyncio of Python 3.11 would complain to the job's log.
+            with contextlib.suppress(asyncio.CancelledError):
                 await hang_up(writer, self._ledger.caps.goodbye)
-            finally:
-                self._ledger.open -= 1
+            self._ledger.open -= 1
 
 
 async def _cancel_all() -> None:

@@ -47,7 +47,7 @@ class Serving:
         self._down = 0
 
     async def serve(self, targets: Collection[Target], resolve: Resolve) -> Tunnel:
-        """Serve the connection to its end; what came of it. Raises nothing but a cancel."""
+        """Serve the connection to its end, or until it is cancelled; what came of it. Raises nothing."""
         began = time.monotonic()
         allowed, why = False, ""
         try:
@@ -74,6 +74,8 @@ class Serving:
             why = f"open for longer than {self._caps.time:g} seconds"
         except (OSError, EOFError):
             why = "" if allowed else "the connection broke"
+        except asyncio.CancelledError:  # one that is open to the last is told of, too
+            why = "cut off: the workshop was closed"
         return Tunnel(self._host, allowed, why, self._up, self._down, round(time.monotonic() - began, 3))
 
     async def _asked(self, targets: Collection[Target]) -> Target:

@@ -310,14 +310,29 @@ def test_connections_that_are_closed_without_a_word_are_counted(
         assert eventually(lambda: proxy.left_out == 3, 30)
 
 
-def test_closing_ends_open_tunnels_and_the_socket(place: Place) -> None:
+def test_closing_ends_open_tunnels_and_the_socket(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     proxy, address = place.proxy()
     with tunnel(place, address) as connection:
         proxy.close()
         assert connection.recv(10) == b""
+    assert caplog.records == []  # asyncio's complaint would stand in the job's log
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address)
     proxy.close()
+
+
+def test_a_tunnel_that_is_open_to_the_last_is_told_of(place: Place) -> None:
+    """Else a program in the background would send what it likes and be in no report."""
+    proxy, address = place.proxy()
+    with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
+        secure.sendall(b"5")
+        assert secure.recv(5)
+        proxy.close()
+    (noted,) = proxy.tunnels
+    assert (noted.host, noted.allowed, noted.why) == (
+        f"{HOST}:{place.port}", True, "cut off: the workshop was closed",
+    )  # fmt: skip
+    assert noted.up > 200
 
 
 def test_other_targets_hold_from_the_next_request_on(place: Place) -> None:
