@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.policy.published import as_table, as_text
-from bot.publish.published_schema import as_text as outcome_as_text
+from bot.publish.bundle.published_schema import as_text as outcome_as_text
 
 DOCS = Path(__file__).parents[1] / "docs"
 HEADING = "## Every key\n"

@@ -17,7 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import Ended
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
-from bot.publish.bundle import JOURNAL
+from bot.publish.bundle.files import JOURNAL
 from bot.report.summary import charts_of, ended_summary, run_summary
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle

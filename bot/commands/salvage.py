@@ -11,7 +11,7 @@ from bot.commands.options import add_bundle
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
-from bot.publish.bundle import JOURNAL, OUTCOME
+from bot.publish.bundle.files import JOURNAL, OUTCOME
 from bot.report.summary import charts_of, run_summary
 from bot.run.salvage import newest_run, salvage
 

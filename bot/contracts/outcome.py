@@ -1,6 +1,6 @@
 """How a run ended: the closed sets and the values that `outcome.json` is made of.
 
-`bot/publish/bundle.py` writes and validates them; these types are the schema.
+`bot/publish/bundle` writes and validates them; these types are the schema.
 """
 
 from __future__ import annotations

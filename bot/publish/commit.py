@@ -21,7 +21,7 @@ from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
 from bot.publish import template
 from bot.publish.body import title
-from bot.publish.bundle import Bundle
+from bot.publish.bundle.read import Bundle
 
 _MESSAGE_LIMIT = 8_000
 _SUBJECT_LIMIT = 120

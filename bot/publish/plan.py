@@ -29,10 +29,10 @@ from bot.intake.command import PLAN as APPROVED
 from bot.intake.command import parse_command
 from bot.publish.answer import finished, footer
 from bot.publish.body import Links
-from bot.publish.bundle import Bundle
+from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.schema import parse_plan
 from bot.publish.markers import PROGRESS, asking_comment, is_ours, read_mark
 from bot.publish.remote import Remote
-from bot.publish.schema import parse_plan
 from bot.publish.text.shown import shown_code, shown_line
 from bot.publish.thread import Place, post, rewrite, with_mark
 from bot.publish.traces import comes_before, traces

@@ -31,7 +31,7 @@ from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.load import load_policy
 from bot.policy.schema import ReviewPolicy
 from bot.publish.body import Links, figures
-from bot.publish.bundle import Bundle
+from bot.publish.bundle.read import Bundle
 from bot.publish.check_run import CheckReport, report
 from bot.publish.commit import read_base_file
 from bot.publish.head import check_now

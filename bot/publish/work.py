@@ -16,7 +16,7 @@ from bot.github.recorder import Recorder
 from bot.github.tokens import token_facts
 from bot.policy.schema import Identity
 from bot.publish.body import Links
-from bot.publish.bundle import Bundle
+from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
 
 Read = Callable[[str], str | None]

@@ -149,7 +149,7 @@ def let_before(bundle: Path | None, own: Path) -> frozenset[str]:
     on a person believed: a bundle from elsewhere may say what it likes."""
     if bundle is None or not bundle.resolve().is_relative_to(own.resolve()):
         return frozenset()
-    from bot.publish.bundle import JOURNAL
+    from bot.publish.bundle.files import JOURNAL
 
     try:
         return recorded_lets(read_journal(bundle / JOURNAL))

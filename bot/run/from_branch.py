@@ -22,7 +22,7 @@ from bot.contracts.request import Request, Verb
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import PullData
-from bot.publish.bundle import write_bundle
+from bot.publish.bundle.write import write_bundle
 from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.opening import patterns
 from bot.publish.remote import PREFIX, Remote

@@ -35,7 +35,7 @@ from bot.sandbox.choose import candidates
 from bot.workshop.client.wall import Chosen, first_that_holds
 
 if TYPE_CHECKING:
-    from bot.publish.bundle import Bundle
+    from bot.publish.bundle.read import Bundle
     from bot.tasks.task import Task
 
 

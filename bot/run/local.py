@@ -89,7 +89,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
 
 def _last(root: Path, environment: Mapping[str, str]) -> Path:
     """The bundle of the run in `root`; made now, where that run died before it made one. Raises `FolderBusy`."""
-    from bot.publish.bundle import OUTCOME
+    from bot.publish.bundle.files import OUTCOME
 
     if not root.is_dir():
         raise UsageError(f"There is no run folder {root} to go on from.")
@@ -115,7 +115,7 @@ def _refuse_in_vain(asked: Fix) -> None:
 def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
     """The bundle first: whatever fails after it, the diff can be had. Its rooms are imported here, at the end, and
     not before the first request."""
-    from bot.publish.bundle import PATCH
+    from bot.publish.bundle.files import PATCH
     from bot.run.conclude import exit_code
     from bot.run.show import keep
 

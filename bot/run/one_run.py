@@ -107,7 +107,7 @@ def _conversation(run: Run, system: str, tools: tuple[ToolSpec, ...]) -> tuple[K
     """The conversation that is gone on with, and what is to be noted of it."""
     if run.last is None or run.job.resume is None:
         return None, ()
-    from bot.publish.bundle import JOURNAL
+    from bot.publish.bundle.files import JOURNAL
     from bot.run.gone_on import Now, conversation
 
     found = conversation(run.job.resume / JOURNAL, Now(run.job.request, run.model, system, tools))

@@ -48,7 +48,7 @@ from bot.skills.find import Found
 from bot.workshop.client.workshop import Workshop
 
 if TYPE_CHECKING:
-    from bot.publish.bundle import Bundle
+    from bot.publish.bundle.read import Bundle
     from bot.run.inspection import Inspection
     from bot.run.reviewing import Reviewing
     from bot.tasks.task import Task

@@ -23,7 +23,7 @@ from bot.contracts.wording import sentence
 from bot.gate.patch import judge_patch, refuse_bombs
 from bot.gate.scratch import scratch
 from bot.gate.verdict import MayWrite, Verdict
-from bot.publish.bundle import Bundle, read_bundle
+from bot.publish.bundle.read import Bundle, read_bundle
 
 _LINK = "120000"
 

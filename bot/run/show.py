@@ -10,7 +10,8 @@ from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.gate.tree import Verdict
-from bot.publish.bundle import REPORT, write_bundle
+from bot.publish.bundle.files import REPORT
+from bot.publish.bundle.write import write_bundle
 from bot.publish.commit import commit_message
 from bot.run.folder import RunFolder
 from bot.run.job import Ended

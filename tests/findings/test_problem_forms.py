@@ -11,7 +11,9 @@ import pytest
 
 from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
 from bot.findings.problem_forms import to_junit, to_rdjsonl
-from bot.publish.bundle import JUNIT, RDJSONL, SARIF, read_bundle, write_bundle
+from bot.publish.bundle.files import JUNIT, RDJSONL, SARIF
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import write_bundle
 from tests.support.outcomes import EVIDENCE, OUTCOME, problem
 
 RUN = ToolRun(Answer.COMPLETE, 1, 0.25)

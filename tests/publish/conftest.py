@@ -18,7 +18,8 @@ from bot.contracts.request import Actor, Thread, Tier, Trigger
 from bot.forge.forge import Forge
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.publish.bundle import Bundle, read_bundle, write_bundle
+from bot.publish.bundle.read import Bundle, read_bundle
+from bot.publish.bundle.write import write_bundle
 from bot.publish.publish import Published, publish
 from tests.support.outcomes import OUTCOME, make_request
 

@@ -14,7 +14,8 @@ from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Review, Severity
 from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
-from bot.publish.bundle import Bundle, read_bundle, write_bundle
+from bot.publish.bundle.read import Bundle, read_bundle
+from bot.publish.bundle.write import write_bundle
 from bot.publish.markers import PROGRESS
 from bot.publish.publish import Published
 from bot.publish.thread import place_of, put_comment

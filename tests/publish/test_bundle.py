@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from bot.contracts.comments import Comment
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.publish.bundle import BundleError, read_bundle, write_bundle
-from bot.publish.schema import parse_outcome
+from bot.publish.bundle.read import BundleError, read_bundle
+from bot.publish.bundle.schema import parse_outcome
+from bot.publish.bundle.write import write_bundle
 from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request
 
 PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"

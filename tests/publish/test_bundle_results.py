@@ -22,8 +22,9 @@ from bot.contracts.pulls import (
     Side,
 )
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle import BundleError, read_bundle, write_bundle
-from bot.publish.schema import parse_plan, parse_review
+from bot.publish.bundle.read import BundleError, read_bundle
+from bot.publish.bundle.schema import parse_plan, parse_review
+from bot.publish.bundle.write import write_bundle
 from tests.support.outcomes import OUTCOME, make_outcome, make_request
 
 PLAN = Plan(

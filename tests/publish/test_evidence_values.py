@@ -12,8 +12,8 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.tested import Coverage, CoveredFile
-from bot.publish.evidence_values import MAX_LISTED, wrong_in_evidence
-from bot.publish.schema import parse_outcome
+from bot.publish.bundle.evidence_values import MAX_LISTED, wrong_in_evidence
+from bot.publish.bundle.schema import parse_outcome
 from tests.support.outcomes import EVIDENCE, problem
 
 RUFF = EVIDENCE.diagnostics[0]

@@ -11,7 +11,7 @@ from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
 from bot.contracts.request import Actor, Tier, Verb
 from bot.policy.schema import Identity
-from bot.publish.bundle import Bundle
+from bot.publish.bundle.read import Bundle
 from tests.publish.conftest import FIXED, REPO, World
 
 WORKFLOW = {".github/workflows/ci.yml": "on: workflow_dispatch\n"}

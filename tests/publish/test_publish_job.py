@@ -17,7 +17,7 @@ from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Request, Tier
-from bot.publish.bundle import write_bundle
+from bot.publish.bundle.write import write_bundle
 from bot.run.publishing import publish_bundle
 from tests.publish.conftest import FIXED, REPO, World
 

@@ -16,10 +16,10 @@ from bot.contracts.errors import UsageError
 from bot.contracts.outcome import CheckResult, Outcome
 from bot.contracts.problems import Compared, ServerUse
 from bot.contracts.tested import Coverage
-from bot.publish.bundle import OUTCOME as FILE
-from bot.publish.bundle import write_bundle
-from bot.publish.published_schema import as_text, schema
-from bot.publish.schema import parse_outcome
+from bot.publish.bundle.files import OUTCOME as FILE
+from bot.publish.bundle.published_schema import as_text, schema
+from bot.publish.bundle.schema import parse_outcome
+from bot.publish.bundle.write import write_bundle
 from tests.publish.test_body import FULL
 from tests.publish.test_bundle import TAMPERED
 from tests.publish.test_evidence_values import TYPES

@@ -28,7 +28,9 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
-from bot.publish.bundle import WRITES, Bundle, read_bundle, write_bundle
+from bot.publish.bundle.files import WRITES
+from bot.publish.bundle.read import Bundle, read_bundle
+from bot.publish.bundle.write import write_bundle
 from bot.publish.markers import WRITE, marked, read_mark
 from bot.publish.work import Published
 from tests.publish.conftest import REPO, World

@@ -19,7 +19,7 @@ from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.publish.bundle import Bundle, read_bundle
+from bot.publish.bundle.read import Bundle, read_bundle
 from bot.run.folder import RunFolder
 from bot.run.job import Ended, Job, run_job
 from bot.run.models import connect_model

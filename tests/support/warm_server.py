@@ -101,7 +101,8 @@ def _import_all() -> None:
     from bot.gate.detect import Detector
     from bot.gate.redact import Redactor
     from bot.providers.connect import connect
-    from bot.publish import body, schema
+    from bot.publish import body
+    from bot.publish.bundle import schema
     from bot.report import page
 
     for vendor in ("anthropic", "openai"):

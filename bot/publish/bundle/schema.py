@@ -11,7 +11,7 @@ from bot.contracts.outcome import SCHEMA_VERSION, Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
-from bot.publish.values import wrong_in_outcome, wrong_in_review
+from bot.publish.bundle.values import wrong_in_outcome, wrong_in_review
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

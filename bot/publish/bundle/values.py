@@ -14,7 +14,7 @@ from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review
 from bot.contracts.triage import Triage
-from bot.publish.evidence_values import wrong_in_evidence
+from bot.publish.bundle.evidence_values import wrong_in_evidence
 
 MAX_FINDINGS = 1_000
 _MAX_TITLE = 500

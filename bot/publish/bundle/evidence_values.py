@@ -1,4 +1,4 @@
-"""What no type can say of the evidence in a bundle: counts, times, lines. Pure; see `bot/publish/values.py`."""
+"""What no type can say of the evidence in a bundle: counts, times, lines. Pure; see `bot/publish/bundle/values.py`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,26 @@
+"""What lies in a bundle: each file under its one name."""
+
+from __future__ import annotations
+
+import hashlib
+
+OUTCOME = "outcome.json"
+PATCH = "changes.patch"
+WITHHELD = "withheld.patch"
+MESSAGE = "message.md"
+REVIEW = "review.json"
+PLAN = "plan.json"
+WRITES = "writes.json"
+JOURNAL = "journal.jsonl"
+REPORT = "report.html"
+# New problems for other programs: made here, and read by nobody of ours.
+RDJSONL = "problems.rdjsonl"
+SARIF = "problems.sarif"
+JUNIT = "problems.junit.xml"
+
+OUTCOME_LIMIT = 8 << 20
+"""Bytes: what is longer is not read, and so not written."""
+
+
+def sha256_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
