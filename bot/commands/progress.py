@@ -64,7 +64,7 @@ def _tests(check: CheckResult) -> str:
 
 
 def _say_problems(outcome: Outcome, say: Say) -> None:
-    from bot.publish.evidence import count_new, new_problems
+    from bot.publish.evidence.counted import count_new, new_problems
 
     for one in outcome.diagnostics:
         say(f"problems {one.named}: {_compared(one)}")

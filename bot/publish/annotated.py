@@ -9,9 +9,10 @@ from bot.contracts.pulls import Annotation, Side
 from bot.contracts.wording import count_of
 from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
-from bot.publish import evidence
 from bot.publish.check_run import CheckReport, report
 from bot.publish.commit import Prepared
+from bot.publish.evidence.counted import count_new, new_problems
+from bot.publish.evidence.lines import problem_line
 from bot.publish.text.shown import shown_plain
 from bot.publish.work import Work
 
@@ -27,11 +28,11 @@ _FORBIDDEN = (
 
 def annotate(work: Work, prepared: Prepared) -> tuple[str, ...]:
     """Soft failures, a sentence each. Nothing is written where the checkers found nothing new."""
-    problems = evidence.new_problems(work.outcome)
+    problems = new_problems(work.outcome)
     if not problems:
         return ()
     shown = on_lines(problems, parse_diff(prepared.verdict.patch))[:MOST]
-    number = max(evidence.count_new(work.outcome), len(problems))
+    number = max(count_new(work.outcome), len(problems))
     # In a dry run there is no such commit to look for it on.
     key = "" if work.recorder is not None else f"slash-agent-problems:{prepared.sha}"
     title = f"{count_of(number, 'new problem')}, {len(shown):,} on lines of the diff"
@@ -70,7 +71,7 @@ def _summary(problems: Sequence[Problem], number: int) -> str:
         "They are there with the change and were not before. Nothing is to be read from this check's colour.",
         "",
     ]
-    lines += [f"- {evidence.problem_line(problem)}" for problem in problems[:_LISTED]]
+    lines += [f"- {problem_line(problem)}" for problem in problems[:_LISTED]]
     if (more := number - len(problems[:_LISTED])) > 0:
         lines.append(f"- and {more:,} more")
     return "\n".join(lines)

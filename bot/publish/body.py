@@ -17,9 +17,11 @@ from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, Withheld
 from bot.contracts.request import Verb
 from bot.contracts.wording import count_of, duration, money
 from bot.gate.text import clean_line, withhold_if_secret
-from bot.publish import evidence, folded
-from bot.publish.evidence import failing
-from bot.publish.look_first import look_first
+from bot.publish.evidence import folded
+from bot.publish.evidence.lines import failures
+from bot.publish.evidence.look_first import look_first
+from bot.publish.evidence.remarks import remarks
+from bot.publish.evidence.table import table
 from bot.publish.template import Parts, fill_template
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_html, shown_line, shown_markdown
@@ -27,7 +29,7 @@ from bot.publish.text.shown import shown_code, shown_html, shown_line, shown_mar
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["LIMIT", "NO_LINKS", "Links", "closing_line", "failing", "figures", "render_body", "title"]
+__all__ = ["LIMIT", "NO_LINKS", "Links", "closing_line", "figures", "render_body", "title"]
 
 LIMIT = 65_000
 _TITLE_LIMIT = 120
@@ -114,13 +116,13 @@ def _view(
     room: float,
 ) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
-    rows, left_out = evidence.table(outcome, int(_EVIDENCE_SHOWN * room))
+    rows, left_out = table(outcome, int(_EVIDENCE_SHOWN * room))
     return {
         "room": room,
         "rows": int(_ROWS_SHOWN * room),
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
-        "failing": evidence.failures(outcome.checks),
+        "failing": failures(outcome.checks),
         "requester": request.actor.login,
         "has_thread": thread is not None,
         "asked_in": f"#{thread.number}" if thread else "the request",
@@ -135,7 +137,7 @@ def _view(
         "look": look_first(outcome, files, room),
         "evidence": rows,
         "evidence_left_out": left_out,
-        "evidence_remarks": evidence.remarks(outcome),
+        "evidence_remarks": remarks(outcome),
         "folded": folded.parts(outcome, room),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),

@@ -12,8 +12,11 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.problems import ServerUse
 from bot.contracts.wording import count_of, duration, money
 from bot.gate.text import clean_line, withhold_if_secret
-from bot.publish import evidence, folded
-from bot.publish.look_first import look_first
+from bot.publish.evidence import folded
+from bot.publish.evidence.lines import failures
+from bot.publish.evidence.look_first import look_first
+from bot.publish.evidence.remarks import remarks
+from bot.publish.evidence.table import table
 from bot.publish.text.markdown import cell, code, fenced, plain
 from bot.publish.text.shown import shown_code
 
@@ -71,13 +74,13 @@ def _published(pull_url: str, notes: Sequence[str]) -> list[str]:
 
 def _evidence(outcome: Outcome) -> list[str]:
     """As in the pull request, with more rows."""
-    table, left_out = evidence.table(outcome, 2 * _MOST)
-    failing = evidence.failures(outcome.checks)
-    first = [*failing[:_MOST], *look_first(outcome, outcome.files)]
+    rows, left_out = table(outcome, 2 * _MOST)
+    failed = failures(outcome.checks)
+    first = [*failed[:_MOST], *look_first(outcome, outcome.files)]
     lines = ["", "### Look at first", "", *(f"- {line}" for line in first)] if first else []
-    lines += ["", "### Evidence", "", *table] if table else []
+    lines += ["", "### Evidence", "", *rows] if rows else []
     lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []
-    said = evidence.remarks(outcome)
+    said = remarks(outcome)
     lines += ["", *(f"- {remark}" for remark in said)] if said else []
     for part in folded.parts(outcome):
         lines += ["", part]

@@ -20,7 +20,7 @@ from bot.evidence.flaky import (
 )
 from bot.evidence.ran import Ran
 from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, suspects, times_of
-from bot.publish.evidence import failing as failing_when_published
+from bot.publish.evidence.counted import failing as failing_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
 CHECK = Check("tests", "pytest", detected=True)

@@ -33,7 +33,7 @@ from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import is_failing
 from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
 from bot.publish.body import LIMIT, Links, closing_line, render_body, title
-from bot.publish.look_first import look_first
+from bot.publish.evidence.look_first import look_first
 from bot.report.summary import run_summary
 from tests.support.outcomes import (
     EVIDENCE,

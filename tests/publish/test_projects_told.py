@@ -7,7 +7,8 @@ from dataclasses import replace
 from bot.commands.progress import say_outcome
 from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.publish.bundle.evidence_values import wrong_in_evidence
-from bot.publish.evidence import remarks, table
+from bot.publish.evidence.remarks import remarks
+from bot.publish.evidence.table import table
 from tests.support.outcomes import OUTCOME, problem
 
 SEEN = Compared(

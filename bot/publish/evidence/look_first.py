@@ -13,7 +13,8 @@ from bot.contracts.outcome import ChangedFile, CheckState, Outcome
 from bot.contracts.problems import Answer
 from bot.contracts.wording import count_of
 from bot.evidence.words import number_of
-from bot.publish import evidence
+from bot.publish.evidence.counted import count_new, new_problems
+from bot.publish.evidence.lines import problem_line
 from bot.publish.text.shown import shown_code, shown_line
 
 _MOST = 8
@@ -68,10 +69,10 @@ def _sensitive(files: Sequence[ChangedFile]) -> Iterator[str]:
 
 
 def _problems(outcome: Outcome) -> Iterator[str]:
-    shown = evidence.new_problems(outcome)
+    shown = new_problems(outcome)
     for problem in shown[:_NAMED]:
-        yield f"New: {evidence.problem_line(problem)}"
-    more = evidence.count_new(outcome) - len(shown[:_NAMED])
+        yield f"New: {problem_line(problem)}"
+    more = count_new(outcome) - len(shown[:_NAMED])
     if more > 0:
         yield f"{count_of(more, 'more new problem' if shown else 'new problem')}"
 

@@ -10,7 +10,8 @@ from bot.contracts.problems import Problem
 from bot.contracts.tested import CoveredFile
 from bot.contracts.wording import count_of
 from bot.evidence.words import kinds_of
-from bot.publish import evidence
+from bot.publish.evidence.counted import count_fixed, count_new, failing, fixed_problems, new_problems
+from bot.publish.evidence.lines import problem_line
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_html, shown_tail
 
@@ -34,16 +35,16 @@ def parts(outcome: Outcome, room: float = 1.0) -> list[str]:
     """As little as there is `room` for; nothing that would be empty."""
     most = int(_LISTED * room)
     found = [*(_tails(outcome.checks) if room == 1 else ()), *_tests(outcome.checks, most)]
-    new, fixed = evidence.new_problems(outcome), evidence.fixed_problems(outcome)
-    found += _problems("new", new, evidence.count_new(outcome), most)
-    found += _problems("fixed", fixed, evidence.count_fixed(outcome), most)
+    new, fixed = new_problems(outcome), fixed_problems(outcome)
+    found += _problems("new", new, count_new(outcome), most)
+    found += _problems("fixed", fixed, count_fixed(outcome), most)
     if outcome.coverage is not None:
         found += _coverage(outcome.coverage.files, most)
     return [one.html() for one in found]
 
 
 def _tails(checks: Sequence[CheckResult]) -> Iterator[Folded]:
-    failed = [check for check in evidence.failing(checks) if check.after.tail.strip()]
+    failed = [check for check in failing(checks) if check.after.tail.strip()]
     for check in failed[:_TAILS]:
         summary = f"Output of {shown_html(check.command)} after the change"
         yield Folded(summary, markdown.fenced(shown_tail(check.after.tail)))
@@ -63,7 +64,7 @@ def _tests(checks: Sequence[CheckResult], most: int) -> Iterator[Folded]:
 def _problems(word: str, shown: Sequence[Problem], number: int, most: int) -> Iterator[Folded]:
     if not shown or not most:
         return
-    lines = [f"- {evidence.problem_line(problem)}" for problem in shown[:most]]
+    lines = [f"- {problem_line(problem)}" for problem in shown[:most]]
     if (more := number - len(shown[:most])) > 0:
         lines.append(f"- and {more:,} more")
     yield Folded(count_of(number, f"{word} problem"), "\n".join(lines))
