@@ -13,8 +13,9 @@ _MIB = 1024 * 1024
 
 
 class Share(NamedTuple):
-    """How far one limit is used, from 0 on, and that in words: "4.10 of 5.00 USD"."""
+    """How far one limit is used, from 0 on, and that in words: "4.10 of 5.00 USD"; `limit` names it."""
 
+    limit: str
     used: float
     words: str
 
@@ -23,37 +24,43 @@ def shares(limits: Limits, spent: Spent, seconds: float) -> tuple[Share, ...]:
     """One for each limit that there is; `seconds` is how long the run has taken."""
     found: list[Share] = []
 
-    def add(used: float, limit: float | None, words: str) -> None:
+    def add(name: str, used: float, limit: float | None, words: str) -> None:
         if limit is not None:
-            found.append(Share(used / limit if limit > 0 else 1.0, words))
+            found.append(Share(name, used / limit if limit > 0 else 1.0, words))
 
-    add(spent.cost, limits.cost_usd, f"{spent.cost:.2f} of {limits.cost_usd or 0:.2f} USD")
-    add(spent.usage.total, limits.tokens, f"{spent.usage.total} of {limits.tokens} tokens")
-    add(spent.requests, limits.turns, f"{spent.requests} of {limits.turns} turns")
-    add(seconds / 60, limits.minutes, f"{seconds / 60:.0f} of {limits.minutes or 0:g} minutes")
-    add(spent.commands, limits.commands, f"{spent.commands} of {limits.commands} commands")
+    money, time = limits.cost_usd or 0, limits.minutes or 0
+    digits = 2 if money >= 1 else 3
+    add("usd", spent.cost, limits.cost_usd, f"{spent.cost:.{digits}f} of {money:.{digits}f} USD")
+    add("tokens", spent.usage.total, limits.tokens, f"{spent.usage.total} of {limits.tokens} tokens")
+    add("turns", spent.requests, limits.turns, f"{spent.requests} of {limits.turns} turns")
+    add("minutes", seconds / 60, limits.minutes, f"{seconds / 60:.1f} of {time:g} minutes")
+    add("commands", spent.commands, limits.commands, f"{spent.commands} of {limits.commands} commands")
     printed = f"{spent.output / _MIB:.1f} of {(limits.output or 0) / _MIB:g} MiB of output"
-    add(spent.output, limits.output, printed)
+    add("output", spent.output, limits.output, printed)
     return tuple(found)
 
 
 class Told:
-    """Remembers what the model was told, so that each step is said once."""
+    """Remembers what one conversation was told, so that each step of each limit is said once."""
 
     def __init__(self) -> None:
-        self._step = 0.0
+        self._steps: dict[str, float] = {}
 
     def due(self, now: Sequence[Share]) -> str:
-        """What is said after a turn's results: at 80, 90 and 95 % of whichever limit is nearest; mostly nothing."""
-        nearest = max((share.used for share in now), default=0.0)
-        step = max((step for step in _TOLD_AT if nearest >= step), default=0.0)
-        if step <= self._step:
+        """What is said after a turn's results, where a limit has come to 80, 90 or 95 %; mostly nothing."""
+        steps = {share.limit: _step(share) for share in now}
+        further = [step for limit, step in steps.items() if step > self._steps.get(limit, 0.0)]
+        if not further:
             return ""
-        self._step = step
+        self._steps.update(steps)
         near = ", ".join(share.words for share in now if share.used >= _TOLD_AT[0])
-        return (
-            f"(Used so far: {near}. At the limit the run ends with what is in the work tree. {_ADVICE[step]})"
-        )
+        advice = _ADVICE[max(steps.values())]
+        return f"(Used so far: {near}. At the limit the run ends with what is in the work tree. {advice})"
+
+
+def _step(share: Share) -> float:
+    """The last one that was come to."""
+    return max((step for step in _TOLD_AT if share.used >= step), default=0.0)
 
 
 _ADVICE = {

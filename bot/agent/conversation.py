@@ -56,7 +56,7 @@ class Conversation:
         self.cost = 0.0
         self.spent = session.purse or Spent()
         self.final_text = ""
-        self._started = session.clock()
+        self._started = session.clock() if session.began is None else session.began
         self._history = History()
         self._truncations = 0
         self._host_texts = 0

@@ -63,8 +63,9 @@ class Session(NamedTuple):
     `journal` has its header already; `system` and the tools stay as they are for the whole session (invariant
     3). `stop_on_denial` is the policy's `on_deny: stop`; `price` says what a response cost, in USD. Without
     `compaction` the conversation ends where it no longer fits the model's window. `identity` names the session to the
-    vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself alone; a `part`
-    reports what it used itself, others what the purse lost. `masking` says which tools may be called now. `before` are
+    vendor's cache. `purse` is what this session shares with others, `own_turns` a limit for itself alone; `began` is
+    when the minutes began by `clock`, where that was not with this session. A `part` reports what it used itself,
+    others what the purse lost. `masking` says which tools may be called now. `before` are
     the messages of a run that is gone on with, and `tools` what it was shown of its tools, byte for byte (S-050).
     `lent` is who answers the next request in place of `provider`, `None` for nobody (S-141).
     """
@@ -83,6 +84,7 @@ class Session(NamedTuple):
     identity: str = ""
     purse: Spent | None = None
     own_turns: int | None = None
+    began: float | None = None
     part: bool = False
     masking: Masking = no_mask
     before: Sequence[Message] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from bot.agent.allowance import Told
 from bot.agent.compaction import Summaries
 from bot.agent.journal import Journal
 from bot.agent.masking import last_request_hands_over
@@ -50,8 +51,8 @@ class RunSubagents:
         self.tool = Subagents(types, self._prepare, place, archive)
 
     def begin(self, session: Session) -> Session:
-        """The run's session with the purse that is shared from now on."""
-        self._session = session._replace(purse=Spent())
+        """The run's session with the purse and the clock that are shared from now on."""
+        self._session = session._replace(purse=Spent(), began=session.clock())
         return self._session
 
     def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> Session:
@@ -63,7 +64,7 @@ class RunSubagents:
             profile = skills.offered_by(profile)
         journal = self._journal.of(name)
         turns = _Turns(lambda turn: self._say(f"{name}: turn {turn}"))
-        todo = Todo()
+        todo, told = Todo(), Told()
         own: dict[str, ResultTool] = {tool.spec.name: tool for tool in skills.tools}
         own[TODO] = todo
         toolbox = RunToolbox(
@@ -76,8 +77,8 @@ class RunSubagents:
         )
 
         def after_results(info: TurnInfo) -> list[str]:
-            recalled = todo.recall(info.calls)
-            return [*skills.after_results(), *([recalled] if recalled else [])]
+            due = (todo.recall(info.calls), told.due(info.shares))
+            return [*skills.after_results(), *(text for text in due if text)]
 
         def carried() -> list[str]:
             listed = [f"Your list:\n{rendered(todo.items)}"] if todo.items else []

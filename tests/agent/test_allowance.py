@@ -24,7 +24,7 @@ def test_a_share_for_each_limit_there_is_in_words() -> None:
         "4.10 of 5.00 USD": 0.82,
         "900 of 1000 tokens": 0.9,
         "1 of 10 turns": 0.1,
-        "10 of 30 minutes": 0.333,
+        "10.0 of 30 minutes": 0.333,
         "3 of 4 commands": 0.75,
         "3.0 of 4 MiB of output": 0.75,
     }
@@ -47,6 +47,24 @@ def test_a_jump_over_two_steps_is_said_once() -> None:
     told, limits = Told(), Limits(tokens=100)
     assert "Finish what you have begun" in told.due(shares(limits, spent(tokens=94), 0))
     assert told.due(shares(limits, spent(tokens=94), 0)) == ""
+
+
+def test_each_limit_is_told_of_by_itself() -> None:
+    """Who is near the end of its commands works on without any; its tokens must not end unannounced."""
+    told, limits = Told(), Limits(tokens=1000, commands=20)
+    assert "19 of 20 commands" in told.due(shares(limits, spent(tokens=100, commands=19), 0))
+    said = {
+        tokens: told.due(shares(limits, spent(tokens=tokens, commands=19), 0))
+        for tokens in range(700, 1000, 50)
+    }
+    assert [tokens for tokens, text in said.items() if text] == [800, 900, 950]
+    assert "(Used so far: 800 of 1000 tokens, 19 of 20 commands. " in said[800]
+    assert "Come to an end now" in said[800], "the advice is that of the nearest"
+
+
+def test_little_money_and_time_are_told_in_figures_that_differ() -> None:
+    words = [share.words for share in shares(Limits(cost_usd=0.1, minutes=1), spent(cost=0.091), 54)]
+    assert words == ["0.091 of 0.100 USD", "0.9 of 1 minutes"]
 
 
 def test_a_limit_of_nothing_is_used_up() -> None:

@@ -174,6 +174,17 @@ def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None
     assert len(model.requests) == 4
 
 
+def test_the_runs_minutes_go_on_in_a_subagent(tmp_path: Path) -> None:
+    """One that began in the last minute has not all of them again."""
+    minutes = Limits(minutes=10)
+    team = Team(tmp_path, [says("Done.")], lambda name: [], minutes)
+    team.run()
+    late = team.session._replace(clock=lambda: 1000.0, provider=ScriptedProvider([]))
+    with Journal(tmp_path / "late.jsonl", str) as journal:
+        journal.write(header())
+        assert run(late._replace(journal=journal, began=100.0), "the task").stop is StopReason.TIME
+
+
 def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path) -> None:
     kinds = (AgentType("explore", "agent_explore", True, 2, "looks"),)
     looks = [says(f"Step {n}.", call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(9)]

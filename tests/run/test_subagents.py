@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal_file import read_journal
-from bot.contracts.journal import FilesChanged, Result
+from bot.contracts.journal import FilesChanged, Result, UserText
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
 from bot.run.replay import Replay, replay
@@ -71,6 +71,16 @@ def test_a_subagent_makes_the_change_and_the_run_is_replayed_to_the_same_patch(
     assert [line.name for line in own.records(Result)] == ["view", "edit", "edit", "bash"]
     assert [file.path for line in own.records(FilesChanged) for file in line.files] == ["made.txt"]
     replayed(stage, tmp_path, came)
+
+
+def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
+    """It spends from the run's purse, and the run can hear of that only when it is back."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\ntiers: {maintainer: {commands: 5}}\n"})
+    coding: list[Step] = [Turn(tuple(shell(f"echo {n}") for n in range(4))), VIEW, Say("Nothing to do.")]
+    played(stage, Cast([task("code"), DONE], code=coding))
+    own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
+    said = [line.text for line in own.records(UserText) if "Used so far: 4 of 5 commands" in line.text]
+    assert len(said) == 1
 
 
 def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:
