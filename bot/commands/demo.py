@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot.commands.progress import say_outcome
 from bot.contracts.errors import ExitCode
-from bot.publish.body import title
+from bot.publish.body.title import title
 from bot.run.demo import Demonstrated, demonstrate
 
 EXAMPLE = "slash-agent demo --keep"

@@ -9,7 +9,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
 from bot.github.host import Host
-from bot.publish.body import Links, figures
+from bot.publish.body.footer import Links, figures
 from bot.publish.bundle.read import Bundle
 from bot.publish.markers import ANSWER
 from bot.publish.progress import ProgressState, finish_progress

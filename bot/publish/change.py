@@ -20,7 +20,7 @@ from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.publish.annotated import annotate
-from bot.publish.body import title
+from bot.publish.body.title import title
 from bot.publish.branch import Target
 from bot.publish.commit import Prepared, prepare_commit, read_base_file, server_host
 from bot.publish.head import (

@@ -19,8 +19,8 @@ from bot.gate.secrets import Finder
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
-from bot.publish import template
-from bot.publish.body import title
+from bot.publish.body import template
+from bot.publish.body.title import title
 from bot.publish.bundle.read import Bundle
 
 _MESSAGE_LIMIT = 8_000

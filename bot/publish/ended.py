@@ -6,7 +6,7 @@ from __future__ import annotations
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
 from bot.github.host import Host
-from bot.publish.body import Links, figures
+from bot.publish.body.footer import Links, figures
 from bot.publish.markers import ENDED, PROGRESS
 from bot.publish.progress import OVER, ProgressState
 from bot.publish.text import markdown

@@ -13,7 +13,8 @@ from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
 from bot.policy.schema import Policy
 from bot.publish.annotated import annotate
-from bot.publish.body import render_body, title
+from bot.publish.body.render import render_body
+from bot.publish.body.title import title
 from bot.publish.branch import OwnPull, Target, choose_target
 from bot.publish.commit import Prepared, read_template
 from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark

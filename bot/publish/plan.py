@@ -28,7 +28,7 @@ from bot.github.values import Account
 from bot.intake.command import PLAN as APPROVED
 from bot.intake.command import parse_command
 from bot.publish.answer import finished, footer
-from bot.publish.body import Links
+from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.bundle.schema import parse_plan
 from bot.publish.markers import PROGRESS, asking_comment, is_ours, read_mark

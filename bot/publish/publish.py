@@ -21,7 +21,7 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.policy.schema import Identity
-from bot.publish.body import NO_LINKS, Links
+from bot.publish.body.footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.change import publish_change
 from bot.publish.ended import final_state, tell_end, tell_on_lines, tell_published

@@ -19,7 +19,8 @@ from bot.findings.fingerprints import place_of
 from bot.findings.suggestions import block
 from bot.gate.rules import refusal, withholding
 from bot.gate.text import withhold_if_secret
-from bot.publish.body import LIMIT, Links
+from bot.publish.body.footer import Links
+from bot.publish.body.render import LIMIT
 from bot.publish.markers import mark, marked
 from bot.publish.review_past import FINDING
 from bot.publish.text import markdown

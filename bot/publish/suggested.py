@@ -18,7 +18,7 @@ from bot.findings.suggestions import block
 from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
-from bot.publish.body import render_body
+from bot.publish.body.render import render_body
 from bot.publish.commit import Prepared
 from bot.publish.markers import is_ours, mark, marked, read_mark
 from bot.publish.review_text import held_back

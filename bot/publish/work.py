@@ -15,7 +15,7 @@ from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.github.tokens import token_facts
 from bot.policy.schema import Identity
-from bot.publish.body import Links
+from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
 

@@ -41,7 +41,7 @@ from bot.github.values import Account
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.policy.writes import Allowance, Standing, misplaced, refusal
-from bot.publish.body import Links
+from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.commit import read_base_file
 from bot.publish.markers import WRITE, is_ours, mark, marked, read_mark

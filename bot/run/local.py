@@ -146,7 +146,7 @@ def _write(file: Path, patch: bytes) -> None:
 
 def _branch(repo: Path, ended: Ended) -> str:
     from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
-    from bot.publish.body import title
+    from bot.publish.body.title import title
     from bot.publish.commit import commit_message
 
     assert ended.verdict is not None

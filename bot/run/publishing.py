@@ -22,7 +22,7 @@ from bot.intake.match import difference
 from bot.intake.who import tier_of
 from bot.policy.admit import admission
 from bot.policy.load import load_policy
-from bot.publish.body import Links
+from bot.publish.body.footer import Links
 from bot.publish.bundle.read import read_bundle
 from bot.publish.publish import Published, publish
 from bot.publish.work import Read

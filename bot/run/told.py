@@ -17,7 +17,7 @@ from bot.gate.secrets import Finder
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
-from bot.publish.body import Links
+from bot.publish.body.footer import Links
 from bot.publish.ended import final_state
 from bot.publish.markers import ENDED, is_ours, told_to
 from bot.publish.progress import Progress, ProgressState, close_progress

@@ -12,7 +12,7 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
 from bot.publish.answer import answer_text
-from bot.publish.body import NO_LINKS, Links
+from bot.publish.body.footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.outcomes import make_outcome

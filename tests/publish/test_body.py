@@ -32,7 +32,9 @@ from bot.contracts.request import Verb
 from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import is_failing
 from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
-from bot.publish.body import LIMIT, Links, closing_line, render_body, title
+from bot.publish.body.footer import Links
+from bot.publish.body.render import LIMIT, closing_line, render_body
+from bot.publish.body.title import title
 from bot.publish.evidence.look_first import look_first
 from bot.report.summary import run_summary
 from tests.support.outcomes import (
@@ -415,7 +417,7 @@ def _tags(body: str) -> list[str]:
 
 
 def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
-    """Breaks: bot/publish/body.py "thread.hidden if thread" """
+    """Breaks: bot/publish/body/render.py "thread.hidden if thread" """
     assert REQUEST.thread is not None
     thread = replace(
         REQUEST.thread, left_out=("2 HTML comments taken out (the description line 3)", "1 comment edited")

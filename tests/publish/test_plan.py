@@ -15,7 +15,7 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
-from bot.publish.body import NO_LINKS
+from bot.publish.body.footer import NO_LINKS
 from bot.publish.bundle.read import Bundle
 from bot.publish.markers import PROGRESS
 from bot.publish.plan import find_plan, mark_carried_out, plan_gone_on_with, plan_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.publish.template import NAME, TEMPLATE_LIMIT, Parts, fill_template
+from bot.publish.body.template import NAME, TEMPLATE_LIMIT, Parts, fill_template
 
 PARTS = Parts("ALERT", "ASKED", "CHANGE", "LOOK", "EVIDENCE", "FILES", "REMARKS", "RUN", "CLOSING")
 

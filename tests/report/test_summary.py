@@ -7,7 +7,7 @@ from dataclasses import replace
 from bot.contracts.outcome import Denial
 from bot.contracts.problems import ServerUse
 from bot.contracts.wall import Canary, Wall
-from bot.publish.body import render_body
+from bot.publish.body.render import render_body
 from bot.report.summary import ended_summary, run_summary, trouble_summary
 from tests.support.outcomes import EVIDENCE, OUTCOME
 

@@ -101,7 +101,7 @@ def _import_all() -> None:
     from bot.gate.detect import Detector
     from bot.gate.redact import Redactor
     from bot.providers.connect import connect
-    from bot.publish import body
+    from bot.publish.body import render
     from bot.publish.bundle import schema
     from bot.report import page
 
@@ -109,7 +109,7 @@ def _import_all() -> None:
         name = vendor.upper()
         connect(f"{vendor}/x", {f"{name}_API_KEY": "-", f"{name}_BASE_URL": "http://127.0.0.1:9"}).close()
     Detector(Redactor({})).prepare()
-    body._macros()
+    render._macros()
     with importlib.resources.as_file(
         importlib.resources.files("bot.run") / "recordings" / "demo.jsonl"
     ) as journal:

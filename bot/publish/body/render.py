@@ -1,4 +1,4 @@
-"""What people read: the pull request's title and body, from the outcome and the gate's verdict.
+"""The pull request's text, from the outcome and the gate's verdict.
 
 Pure: data in, Markdown out, the same for the same input, so that a second `publish` writes nothing new. The
 failing check comes first, what takes a minute to read comes next, the rest is folded. Lengths are capped part
@@ -9,62 +9,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
-from bot.contracts.wording import count_of, duration, money
-from bot.gate.text import clean_line, withhold_if_secret
+from bot.contracts.wording import count_of
+from bot.publish.body.footer import NO_LINKS, Links, figures
+from bot.publish.body.template import Parts, fill_template
 from bot.publish.evidence import folded
 from bot.publish.evidence.lines import failures
 from bot.publish.evidence.look_first import look_first
 from bot.publish.evidence.remarks import remarks
 from bot.publish.evidence.table import table
-from bot.publish.template import Parts, fill_template
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_html, shown_line, shown_markdown
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["LIMIT", "NO_LINKS", "Links", "closing_line", "figures", "render_body", "title"]
-
 LIMIT = 65_000
-_TITLE_LIMIT = 120
 _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
 # How much room the parts get: all of it first, and less when the whole came out too long.
 _ROOMS = (1.0, 0.4, 0.1)
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Web addresses of the run in Actions, of its report and of the approved plan's comment; empty where there is
-    none."""
-
-    run: str = ""
-    report: str = ""
-    plan: str = ""
-
-
-NO_LINKS = Links()
-
-
-def title(outcome: Outcome) -> str:
-    """The pull request's title and the commit's subject: the model's, else the thread's, else the request."""
-    thread = outcome.request.thread
-    for candidate in (
-        outcome.description.title,
-        f"{thread.title} (#{thread.number})" if thread else "",
-        outcome.request.instruction,
-    ):
-        near = candidate[:2000]
-        if not withhold_if_secret(near) and (line := clean_line(near, _TITLE_LIMIT)):
-            return line
-    return "Change by the agent"
 
 
 def closing_line(outcome: Outcome, keyword: str) -> str:
@@ -152,31 +121,9 @@ def _view(
     }
 
 
-def figures(outcome: Outcome) -> str:
-    """What the run cost, in one line."""
-    seconds = _seconds_between(outcome.started_at, outcome.ended_at)
-    return " · ".join(
-        (
-            outcome.model,
-            count_of(outcome.turns, "turn"),
-            f"{outcome.usage.total:,} tokens",
-            money(outcome.cost),
-            duration(seconds),
-            f"sandbox {outcome.sandbox}",
-            f"slash-agent {outcome.version}",
-        )
-    )
-
-
 def _grouped(denials: Sequence[Denial]) -> list[tuple[Denial, int]]:
     """Each denied call once, with how often it was tried."""
     return list(Counter(denials).items())
-
-
-def _seconds_between(start: str, end: str) -> float:
-    from datetime import datetime
-
-    return max((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 0.0)
 
 
 @cache
@@ -185,7 +132,7 @@ def _macros() -> ModuleType:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("bot.publish", "."),
+        loader=PackageLoader("bot.publish.body", "."),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701
         keep_trailing_newline=True,
@@ -195,9 +142,7 @@ def _macros() -> ModuleType:
         line=shown_line,
         line_code=shown_code,
         html=shown_html,
-        cell=markdown.cell,
         quoted=markdown.quoted,
-        fenced=markdown.fenced,
         count_of=count_of,
     )
     module: ModuleType = environment.get_template("pull_request.md.j2").module  # type: ignore[assignment]  # jinja2 types it as its own module class

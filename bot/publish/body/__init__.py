@@ -1,0 +1,1 @@
+"""The pull request's title and text, made of an outcome. Pure."""

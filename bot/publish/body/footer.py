@@ -1,0 +1,43 @@
+"""The small line that ends what we write: what the run cost, and where it is to be seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.contracts.outcome import Outcome
+from bot.contracts.wording import count_of, duration, money
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Web addresses of the run in Actions, of its report and of the approved plan's comment; empty where there is
+    none."""
+
+    run: str = ""
+    report: str = ""
+    plan: str = ""
+
+
+NO_LINKS = Links()
+
+
+def figures(outcome: Outcome) -> str:
+    """What the run cost, in one line."""
+    seconds = _seconds_between(outcome.started_at, outcome.ended_at)
+    return " · ".join(
+        (
+            outcome.model,
+            count_of(outcome.turns, "turn"),
+            f"{outcome.usage.total:,} tokens",
+            money(outcome.cost),
+            duration(seconds),
+            f"sandbox {outcome.sandbox}",
+            f"slash-agent {outcome.version}",
+        )
+    )
+
+
+def _seconds_between(start: str, end: str) -> float:
+    from datetime import datetime
+
+    return max((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 0.0)
