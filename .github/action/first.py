@@ -38,7 +38,7 @@ from bot.intake.asked import Asked, Cause, Given, recognise  # noqa: E402
 from bot.intake.event import REVIEW_COMMENT, read_event  # noqa: E402
 from bot.intake.payload import Account  # noqa: E402
 from bot.policy.place import policy_file  # noqa: E402
-from bot.publish.markers import PROGRESS, REFUSED, mark, marked, request_key, told_to  # noqa: E402
+from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, request_key, told_to  # noqa: E402
 
 # What is off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}

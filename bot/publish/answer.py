@@ -11,13 +11,14 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.body.footer import Links, figures
 from bot.publish.bundle.read import Bundle
-from bot.publish.markers import ANSWER
-from bot.publish.progress import ProgressState, finish_progress
 from bot.publish.remote import Remote
 from bot.publish.review_text import shown_markdown
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_line
-from bot.publish.thread import Place, put_comment
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import ANSWER
+from bot.publish.thread.place import Place
+from bot.publish.thread.progress import ProgressState, finish_progress
 
 _ANSWER_LIMIT = 30_000
 _QUESTION_LIMIT = 4_000

@@ -33,13 +33,13 @@ from bot.publish.head import (
     no_suggestions,
     way_of,
 )
-from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.opening import Proposal, find_target, patterns, propose
 from bot.publish.pushed import tell_pushed
 from bot.publish.remote import BranchMovedError, Refs, Remote
 from bot.publish.runs import about_runs, start_runs
 from bot.publish.suggested import find_suggested, suggest
 from bot.publish.tasks import branch_of, read_bounds
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.work import Published, Read, Work
 
 

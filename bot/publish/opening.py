@@ -17,10 +17,10 @@ from bot.publish.body.render import render_body
 from bot.publish.body.title import title
 from bot.publish.branch import OwnPull, Target, choose_target
 from bot.publish.commit import Prepared, read_template
-from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.publish.remote import PREFIX
 from bot.publish.runs import about_runs, start_runs
 from bot.publish.tasks import check_alone, check_room, label
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.publish.work import OpeningRefusedError, Published, Work
 
 

@@ -31,11 +31,12 @@ from bot.publish.answer import finished, footer
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.bundle.schema import parse_plan
-from bot.publish.markers import PROGRESS, asking_comment, is_ours, read_mark
 from bot.publish.remote import Remote
 from bot.publish.text.shown import shown_code, shown_line
-from bot.publish.thread import Place, post, rewrite, with_mark
-from bot.publish.traces import comes_before, traces
+from bot.publish.thread.comments import post, rewrite, with_mark
+from bot.publish.thread.markers import PROGRESS, asking_comment, is_ours, read_mark
+from bot.publish.thread.place import Place
+from bot.publish.thread.traces import comes_before, traces
 
 PLAN = "plan"
 """The kind of the mark. Its fields beside the usual ones: `plan`, the hash, and `by`, the key of the request that

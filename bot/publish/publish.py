@@ -24,11 +24,11 @@ from bot.policy.schema import Identity
 from bot.publish.body.footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.change import publish_change
-from bot.publish.ended import final_state, tell_end, tell_on_lines, tell_published
 from bot.publish.head import check_request
-from bot.publish.progress import ProgressState, finish_progress
 from bot.publish.remote import Remote
-from bot.publish.thread import Place, place_of
+from bot.publish.thread.ended import final_state, tell_end, tell_on_lines, tell_published
+from bot.publish.thread.place import Place, place_of
+from bot.publish.thread.progress import ProgressState, finish_progress
 from bot.publish.work import KnowRules, OpeningRefusedError, Published, Read, Work
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bot.contracts.pulls import PullRequest
 from bot.publish.body.render import render_body
 from bot.publish.commit import Prepared
-from bot.publish.thread import Place, place_of, put_comment
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.place import Place, place_of
 from bot.publish.work import Work
 
 PUSHED = "pushed"

@@ -35,8 +35,6 @@ from bot.publish.bundle.read import Bundle
 from bot.publish.check_run import CheckReport, report
 from bot.publish.commit import read_base_file
 from bot.publish.head import check_now
-from bot.publish.markers import ENDED, PROGRESS, is_ours, marked, read_mark
-from bot.publish.progress import OVER, ProgressState
 from bot.publish.remote import Remote
 from bot.publish.review_past import (
     CHECK,
@@ -56,7 +54,10 @@ from bot.publish.review_text import (
     nothing_text,
 )
 from bot.publish.text.shown import shown_plain
-from bot.publish.thread import Place, edit_comments, post, with_mark
+from bot.publish.thread.comments import edit_comments, post, with_mark
+from bot.publish.thread.markers import ENDED, PROGRESS, is_ours, marked, read_mark
+from bot.publish.thread.place import Place
+from bot.publish.thread.progress import OVER, ProgressState
 
 _SUMMARY_LIMIT = 1_500
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})

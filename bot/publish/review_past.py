@@ -15,8 +15,9 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account, ReviewCommentData, ReviewData
 from bot.publish.check_run import is_by_us
-from bot.publish.markers import ENDED, PROGRESS, is_ours, mark, read_mark
-from bot.publish.thread import Place, written_at
+from bot.publish.thread.comments import written_at
+from bot.publish.thread.markers import ENDED, PROGRESS, is_ours, mark, read_mark
+from bot.publish.thread.place import Place
 
 CHECK = "Slash Agent review"
 REVIEW = "review"

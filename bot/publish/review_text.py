@@ -21,10 +21,10 @@ from bot.gate.rules import refusal, withholding
 from bot.gate.text import withhold_if_secret
 from bot.publish.body.footer import Links
 from bot.publish.body.render import LIMIT
-from bot.publish.markers import mark, marked
 from bot.publish.review_past import FINDING
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_line, shown_plain
+from bot.publish.thread.markers import mark, marked
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500

@@ -20,9 +20,9 @@ from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
 from bot.publish.body.render import render_body
 from bot.publish.commit import Prepared
-from bot.publish.markers import is_ours, mark, marked, read_mark
 from bot.publish.review_text import held_back
-from bot.publish.thread import place_of
+from bot.publish.thread.markers import is_ours, mark, marked, read_mark
+from bot.publish.thread.place import place_of
 from bot.publish.work import Published, Work
 
 SUGGESTED = "suggested"

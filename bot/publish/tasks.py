@@ -11,8 +11,8 @@ from bot.github.errors import GitHubError
 from bot.policy.schema import Policy
 from bot.publish.branch import Target
 from bot.publish.commit import read_base_file
-from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.remote import PREFIX
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.work import Work
 from bot.tasks.apply import bounded
 from bot.tasks.file import path_of, read_task

@@ -44,10 +44,10 @@ from bot.policy.writes import Allowance, Standing, misplaced, refusal
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.commit import read_base_file
-from bot.publish.markers import WRITE, is_ours, mark, marked, read_mark
 from bot.publish.remote import Remote
 from bot.publish.review_text import shown_markdown
-from bot.publish.thread_state import is_own, thread_state
+from bot.publish.thread.markers import WRITE, is_ours, mark, marked, read_mark
+from bot.publish.thread.state import is_own, thread_state
 from bot.tasks.allowed import allowance_of, standing_of
 from bot.tasks.file import path_of, read_task
 from bot.tasks.task import Task

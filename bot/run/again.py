@@ -25,10 +25,10 @@ from bot.intake.command import PLAN, Command, parse_command
 from bot.intake.context import bare_thread
 from bot.intake.event import CommentEvent, Event, ReviewEvent
 from bot.intake.who import tier_of
-from bot.publish.markers import PROGRESS, asking_comment
 from bot.publish.plan import plan_gone_on_with
-from bot.publish.thread import Place, key_of
-from bot.publish.traces import Trace, comes_before, traces
+from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.publish.thread.place import Place, key_of
+from bot.publish.thread.traces import Trace, comes_before, traces
 
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024

@@ -10,7 +10,7 @@ from bot.github.host import Host
 from bot.intake.answers import Refusal
 from bot.intake.command import PLAN
 from bot.publish.plan import find_plan
-from bot.publish.thread import Place
+from bot.publish.thread.place import Place
 
 
 def approved(request: Request, place: Place, host: Host) -> Request | Refusal:

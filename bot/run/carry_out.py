@@ -19,8 +19,8 @@ from bot.github.client import GitHub
 from bot.policy.budget import run_budget
 from bot.policy.schema import Policy
 from bot.providers.connect import default_model
-from bot.publish.spending import spending
-from bot.publish.thread import Place
+from bot.publish.thread.place import Place
+from bot.publish.thread.spending import spending
 from bot.run import conclude
 from bot.run.folder import RunFolder, new_folder
 from bot.run.github_env import GitHubEnvironment

@@ -18,7 +18,7 @@ from bot.contracts.pulls import ReviewThread
 from bot.contracts.threads import CommentData
 from bot.github.values import Account
 from bot.intake.command import Command, parse_command
-from bot.publish.markers import ANSWER, ENDED, PROGRESS, REFUSED, asking_comment, is_ours, read_mark
+from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, asking_comment, is_ours, read_mark
 
 DROPPED = "dropped"
 TOLD = "told"

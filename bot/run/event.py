@@ -27,9 +27,10 @@ from bot.policy.admit import admission
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
-from bot.publish.markers import ANSWER, REFUSED
-from bot.publish.thread import Place, key_of, put_comment
-from bot.publish.traces import tries_at
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import ANSWER, REFUSED
+from bot.publish.thread.place import Place, key_of
+from bot.publish.thread.traces import tries_at
 from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.run.overheard import Overheard

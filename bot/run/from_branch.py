@@ -23,9 +23,9 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import PullData
 from bot.publish.bundle.write import write_bundle
-from bot.publish.markers import PULL_REQUEST, is_ours, read_mark
 from bot.publish.opening import patterns
 from bot.publish.remote import PREFIX, Remote
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 
 _TIP = "refs/agent/last"
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")

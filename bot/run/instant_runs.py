@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
-from bot.publish.markers import PROGRESS
-from bot.publish.traces import Trace, traces
+from bot.publish.thread.markers import PROGRESS
+from bot.publish.thread.traces import Trace, traces
 
 if TYPE_CHECKING:
     from bot.github.host import Host

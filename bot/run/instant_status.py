@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.wording import duration
-from bot.publish.markers import asking_comment
 from bot.publish.text.shown import shown_line
-from bot.publish.traces import Trace
+from bot.publish.thread.markers import asking_comment
+from bot.publish.thread.traces import Trace
 from bot.run.instant_runs import Working, look
 
 if TYPE_CHECKING:

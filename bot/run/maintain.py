@@ -19,7 +19,7 @@ from bot.github.values import Account, CommitData, PullData
 from bot.intake.nearest import nearest
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
-from bot.publish.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.run.last_look import LastLook
 from bot.tasks import dashboard, decide
 from bot.tasks.decide import Decision

@@ -13,8 +13,9 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.intake.admission import Admission
 from bot.intake.who import tier_of
-from bot.publish.markers import PROGRESS, asking_comment, mark, marked
-from bot.publish.thread import Place, put_comment
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import PROGRESS, asking_comment, mark, marked
+from bot.publish.thread.place import Place
 from bot.run.dropped import (
     DROPPED,
     TOLD,

@@ -16,7 +16,7 @@ from bot.contracts.wording import count_of, money
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
 from bot.intake.request import Refusal
-from bot.publish.spending import CommentLister, spent_today
+from bot.publish.thread.spending import CommentLister, spent_today
 
 _NOT_COUNTED = ("skipped",)
 # Pages of 100 that are looked at: who reaches the end of them has had their day.

@@ -18,12 +18,13 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.publish.body.footer import Links
-from bot.publish.ended import final_state
-from bot.publish.markers import ENDED, is_ours, told_to
-from bot.publish.progress import Progress, ProgressState, close_progress
-from bot.publish.spending import cost
 from bot.publish.text.shown import shown_line
-from bot.publish.thread import Place, post, put_comment, with_mark, written_at
+from bot.publish.thread.comments import post, put_comment, with_mark, written_at
+from bot.publish.thread.ended import final_state
+from bot.publish.thread.markers import ENDED, is_ours, told_to
+from bot.publish.thread.place import Place
+from bot.publish.thread.progress import Progress, ProgressState, close_progress
+from bot.publish.thread.spending import cost
 from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment
 from bot.run.lines import turn_lines, waiting_line, while_heard

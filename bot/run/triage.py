@@ -13,7 +13,7 @@ from bot.github.values import Account
 from bot.intake.asked import is_own as is_own_text
 from bot.intake.prepared import Prepared, said
 from bot.policy.writes import Standing, days_between, is_idle, may_close
-from bot.publish.thread_state import is_own, thread_state
+from bot.publish.thread.state import is_own, thread_state
 from bot.tasks.allowed import standing_of
 from bot.tasks.task import Task
 

@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from bot.forge import Forge
-from bot.publish.markers import PULL_REQUEST, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.support.fix_script import EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, Turn
 from tests.support.model_server import ModelServer

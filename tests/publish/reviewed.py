@@ -16,9 +16,10 @@ from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
-from bot.publish.markers import PROGRESS
 from bot.publish.publish import Published
-from bot.publish.thread import place_of, put_comment
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import PROGRESS
+from bot.publish.thread.place import place_of
 from tests.publish.conftest import REPO, World
 
 LINES = [f"line {number}" for number in range(1, 61)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.github.values import Account
-from bot.publish.markers import is_ours
+from bot.publish.thread.markers import is_ours
 
 ACTIONS = Account("github-actions[bot]", 41_898_282, "Bot")
 APP = Account("my-app[bot]", 7, "Bot")

@@ -10,9 +10,10 @@ import pytest
 
 from bot.contracts.outcome import Status
 from bot.github.client import GitHub
-from bot.publish.markers import PROGRESS
-from bot.publish.progress import Progress, ProgressState, finish_progress
-from bot.publish.thread import Place, find_comment, with_mark
+from bot.publish.thread.comments import find_comment, with_mark
+from bot.publish.thread.markers import PROGRESS
+from bot.publish.thread.place import Place
+from bot.publish.thread.progress import Progress, ProgressState, finish_progress
 from tests.publish.conftest import REPO, World
 
 
@@ -170,7 +171,7 @@ def test_finishing_without_a_comment_makes_none(world: World) -> None:
 
 
 def test_a_lost_answer_is_not_a_second_comment(world: World) -> None:
-    from bot.publish.thread import put_comment
+    from bot.publish.thread.comments import put_comment
 
     world.forge.drop_next("POST", "/comments", after_effect=True)
     put_comment(world.github(), place_in(world), "ended", "The end.")

@@ -136,8 +136,9 @@ def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
 
 
 def test_the_progress_comment_says_where_the_suggestions_are(pull: Forked) -> None:
-    from bot.publish.markers import PROGRESS
-    from bot.publish.thread import place_of, put_comment
+    from bot.publish.thread.comments import put_comment
+    from bot.publish.thread.markers import PROGRESS
+    from bot.publish.thread.place import place_of
 
     bundle = pull.bundle(FITS)
     place = place_of(bundle.outcome.request)

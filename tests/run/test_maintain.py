@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.forge.forge import ACTIONS_BOT
-from bot.publish.markers import PULL_REQUEST, mark, marked
+from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 from tests.support.repositories import git
 from tests.support.stage import Stage
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.forge.forge import ACTIONS_BOT
-from bot.publish.markers import PULL_REQUEST, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.support.apps import App, make_app
 from tests.support.fix_script import DONE
 from tests.support.model_script import Asked, Call, Say, Step

@@ -10,8 +10,8 @@ import pytest
 from bot.contracts.request import Actor, Tier
 from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import connect
-from bot.publish.markers import PROGRESS, mark, marked, read_mark
-from bot.publish.spending import spending, spent_today
+from bot.publish.thread.markers import PROGRESS, mark, marked, read_mark
+from bot.publish.thread.spending import spending, spent_today
 from tests.run.test_event_queue import BOT, act
 from tests.support.stage import Stage
 

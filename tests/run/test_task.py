@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.publish.markers import PULL_REQUEST, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.support.fix_script import mending
 from tests.support.model_script import Asked, Call, Say, Step
 from tests.support.model_server import ModelServer

@@ -13,7 +13,7 @@ import pytest
 
 import bot.tasks
 from bot.forge import Forge
-from bot.publish.markers import WRITE, read_mark
+from bot.publish.thread.markers import WRITE, read_mark
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import Ran, Stage, open_stage

@@ -15,7 +15,7 @@ from bot.contracts.outcome import CheckState, Outcome, Status, StopReason
 from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Verb
 from bot.publish.plan import find_plan
-from bot.publish.thread import place_of
+from bot.publish.thread.place import place_of
 from bot.report.page import render_page
 from bot.run.conclude import exit_code
 from bot.run.replay import Replay, replay

@@ -13,7 +13,7 @@ from typing import Protocol
 from bot.contracts.request import Actor
 from bot.contracts.threads import CommentData
 from bot.github.values import Account
-from bot.publish.markers import PROGRESS, is_ours, read_mark
+from bot.publish.thread.markers import PROGRESS, is_ours, read_mark
 
 _BY, _ON, _USD = "by", "on", "usd"
 # Comments that are looked at: whoever reaches the end of them has had their day.

@@ -15,9 +15,10 @@ from types import MappingProxyType
 from bot.contracts.errors import AgentError
 from bot.github.errors import GitHubError
 from bot.github.host import Host
-from bot.publish.markers import PROGRESS, read_mark
 from bot.publish.text.shown import shown_line
-from bot.publish.thread import Place, edit_comments, find_comment, with_mark
+from bot.publish.thread.comments import edit_comments, find_comment, with_mark
+from bot.publish.thread.markers import PROGRESS, read_mark
+from bot.publish.thread.place import Place
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from bot.github.host import Host
 from bot.github.values import Account
-from bot.publish.markers import ANSWER, ENDED, PROGRESS, asking_comment, is_ours, read_mark
-from bot.publish.thread import Place, Written, tries_key, written_at
+from bot.publish.thread.comments import Written, written_at
+from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, asking_comment, is_ours, read_mark
+from bot.publish.thread.place import Place, tries_key
 
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
 _KINDS = (PROGRESS, ENDED, ANSWER)

@@ -7,11 +7,12 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
 from bot.github.host import Host
 from bot.publish.body.footer import Links, figures
-from bot.publish.markers import ENDED, PROGRESS
-from bot.publish.progress import OVER, ProgressState
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_line
-from bot.publish.thread import Place, edit_comments, put_comment
+from bot.publish.thread.comments import edit_comments, put_comment
+from bot.publish.thread.markers import ENDED, PROGRESS
+from bot.publish.thread.place import Place
+from bot.publish.thread.progress import OVER, ProgressState
 
 _HEADLINES = {
     Status.CHANGED: "The change could not be published",

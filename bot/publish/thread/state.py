@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from bot.contracts.threads import CommentData, IssueData
 from bot.contracts.triage import ThreadState
 from bot.github.values import Account
-from bot.publish.markers import WRITE, is_ours, read_mark
+from bot.publish.thread.markers import WRITE, is_ours, read_mark
 
 OUR_WRITES_TAKE = timedelta(hours=1)
 """Our label or edit follows our comment within this time. Whatever changes a thread later was somebody else."""
