@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from bot.publish.thread.place import key_of
 
 from bot.contracts.request import Trigger
 from bot.forge.bundled import MAINTAINER
 from bot.github.client import connect
+from bot.publish.thread.place import key_of
 from bot.publish.thread.traces import tries_at
 from tests.support.stage import Stage
 
