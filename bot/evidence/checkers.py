@@ -28,6 +28,7 @@ _ANY = ".*"
 _PLAIN = re.compile(r"[\w./@+ -]+")
 
 _NO_CODE = ": "
+_NOT_PARSED = "parsing-error"
 _GO_SYNTAX = (
     r": (?:syntax error\b|expected |missing |unexpected |illegal |invalid character|non-declaration|imports must|"
     r"(?:string|rune|raw string|char) literal |(?:newline|EOF) in |comment not terminated)"
@@ -61,9 +62,10 @@ class Checker:
 
     `folder` is the project that it looks at, empty for the repository; `file` sets that up where it is not the usual
     one, and is named in the place of the last argument. `apart` are the folders in it that are looked at by themselves,
-    which the option `leaves_out` tells it where it has one. An error whose `code: message` begins like `unread` says
-    that it could not read a file: what else is wrong there, or in the whole project where it is `blinded` by that, it
-    cannot have said. The code `unbuilt` says that another project is to be built first."""
+    which the option `leaves_out` tells it where it has one. `environment` are variables of its own. An error whose
+    `code: message` begins like `unread` says that it could not read a file: what else is wrong there, or in the whole
+    project where it is `blinded` by that, it cannot have said. The code `unbuilt` says that another project is to be
+    built first."""
 
     name: str
     program: str
@@ -84,6 +86,7 @@ class Checker:
     unread: str = ""
     blinded: bool = False
     unbuilt: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
     folder: str = ""
     file: str = ""
     apart: tuple[str, ...] = ()
@@ -102,7 +105,7 @@ class Checker:
         """Its arguments."""
         start = len(self.folder) + 1 if self.folder else 0
         apart = [folder for folder in self.apart if self.leaves_out and _PLAIN.fullmatch(folder)]
-        left = (f"{self.leaves_out}./{folder[start:]}" for folder in apart)
+        left = (self.leaves_out.format(folder[start:]) for folder in apart)
         named = (self.file,) if self.file else ()
         return (*(self.arguments[: -len(named)] if named else self.arguments), *named, *left)
 
@@ -130,11 +133,11 @@ CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ruff", "ruff", ("check", "--no-cache", "--output-format", "json"), "ruff", _OURS,
         settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *_IGNORED), hides="invalid-syntax",
-        leaves_out="--extend-exclude=", unread="invalid-syntax:",
+        leaves_out="--extend-exclude=./{}", unread="invalid-syntax:",
     ),
     Checker(
         "ty", "ty", ("check", "--output-format", "gitlab", "--exit-zero"), "gitlab", _OURS,
-        settings=("ty.toml", "pyproject.toml", *_IGNORED), leaves_out="--exclude=", unread="invalid-syntax:",
+        settings=("ty.toml", "pyproject.toml", *_IGNORED), leaves_out="--exclude=./{}", unread="invalid-syntax:",
     ),
     Checker(
         "basedpyright", "basedpyright", ("--outputjson",), "pyright", unit="utf-16",
@@ -165,6 +168,12 @@ CHECKERS: tuple[Checker, ...] = (
     ),
     Checker("oxlint", "oxlint", ("-f", "json"), "oxlint", _PROJECT,
             settings=("**/.oxlintrc.json", ".eslintignore", *_IGNORED)),
+    Checker(
+        "eslint", "eslint", ("--format", "json", "--no-error-on-unmatched-pattern"), "eslint", _PROJECT, unit="utf-16",
+        settings=("**/eslint.config.*", "**/.eslintrc*", "**/.eslintignore", "package.json", "**/tsconfig*.json",
+                  "**/.prettierrc*"),
+        hides=_NOT_PARSED, leaves_out="--ignore-pattern={}/**", unread=f"{_NOT_PARSED}:",
+    ),
     Checker(
         "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--workspace", "--all-targets",
          "--keep-going"), "cargo",

@@ -9,6 +9,7 @@ from functools import cache
 from posixpath import join
 
 from bot.evidence.checkers import CHECKERS, Checker
+from bot.evidence.eslint import linted
 from bot.evidence.projects import (
     CONSIDERED,
     Read,
@@ -76,6 +77,8 @@ class _Wanted:
                 yield from self._of(checker, topmost(folders_with(self._paths, "biome.json", "biome.jsonc")))
             case "oxlint":
                 yield from self._of(checker, topmost(folders_with(self._paths, ".oxlintrc.json")))
+            case "eslint":
+                yield from self._eslint(checker)
             case "cargo":
                 yield from self._of(checker, workspaces(self._paths, self._read))
             case "gopls" | "go-vet":
@@ -92,6 +95,14 @@ class _Wanted:
             else:
                 # Without a configuration it finds hundreds of matters of taste: only what cannot run.
                 yield replace(one, arguments=(*one.arguments, "--select", "E9,F"))
+
+    def _eslint(self, checker: Checker) -> Iterator[Checker]:
+        found = {one.folder: one for one in linted(self._paths, self._read)}
+        for one in self._of(checker, list(found)):
+            its = found[one.folder]
+            # Each version takes one kind of settings for granted, and most know the other where they are told.
+            told = (("ESLINT_USE_FLAT_CONFIG", "true" if its.flat else "false"),)
+            yield replace(one, arguments=(*one.arguments, *its.arguments), environment=told)
 
     def _of_python(self, checker: Checker, folders: Collection[str]) -> Iterator[Checker]:
         """The folders that have Python of their own, and the top for what is in none of them."""

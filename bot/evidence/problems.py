@@ -24,6 +24,7 @@ _GO_MODULE = re.compile(
 _MISSING_IMPORT = frozenset({
     "import-not-found", "unresolved-import", "import-untyped", "import", "reportMissingImports",
     "reportMissingModuleSource", "TS2307", "TS2792", "TS7016", "E0432", "E0433",
+    "import/no-unresolved", "import-x/no-unresolved", "n/no-missing-import", "node/no-missing-import",
 })  # fmt: skip
 """By what code each tool says that something that is imported is not there."""
 

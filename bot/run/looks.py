@@ -12,7 +12,7 @@ from bot.evidence.checkers import Checker
 from bot.run.inspected import Inspected, failed, inspected
 from bot.workshop.client.workshop import Workshop, WorkshopError
 
-_SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
+_SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together", "environment")
 
 _OVER = "the run was over before it"
 _NO_TIME = "the checkers before it took all the time that there is for them"

@@ -47,6 +47,23 @@ BIOME = {"message": "no", "severity": "ERROR", "code": {"value": "lint/x"}, "loc
          "range": {"start": {"line": 2, "column": 5}, "end": {"line": 2, "column": 6}}}}  # fmt: skip
 OXLINT = {"message": "no", "code": "eslint(x)", "severity": "warning", "filename": "a.js",
           "labels": [{"span": {"offset": 3, "length": 1, "line": 2, "column": 5}}]}  # fmt: skip
+ESLINT = [
+    {"filePath": "/w/a.js", "messages": [
+        {"ruleId": "no-undef", "severity": 2, "message": "'foo' is not defined.", "line": 1, "column": 15,
+         "nodeType": "Identifier", "messageId": "undef", "endLine": 1, "endColumn": 18},
+        {"ruleId": None, "message": "Unused eslint-disable directive (no problems were reported from 'no-alert').",
+         "line": 2, "column": 10, "severity": 1, "nodeType": None, "fix": {"range": [29, 60], "text": " "}}],
+     "suppressedMessages": [{"ruleId": "no-alert", "severity": 2, "message": "no", "line": 3, "column": 1}],
+     "errorCount": 1, "fatalErrorCount": 0, "warningCount": 1, "source": "let \u2028"},
+    {"filePath": "/w/b.js", "messages": [
+        {"ruleId": None, "nodeType": None, "fatal": True, "severity": 2, "line": 1, "column": 1,
+         "message": "Parsing error: The keyword 'let' is reserved"}], "source": "let = = ;"},
+    {"filePath": "/w/c.ts", "messages": [
+        {"ruleId": None, "nodeType": None, "fatal": True, "severity": 2, "message":
+         'Parsing error: "parserOptions.project" has been provided for @typescript-eslint/parser.\nThe file was'}]},
+    {"filePath": "/w/d.js", "messages": [
+        {"fatal": False, "severity": 1, "message": "File ignored because of a matching ignore pattern."}]},
+]  # fmt: skip
 SHELL = {"file": "./a.sh", "line": 2, "endLine": 2, "column": 5, "endColumn": 6, "level": "warning", "code": 2034,
          "message": "x appears unused."}  # fmt: skip
 RUST = {"reason": "compiler-message", "message": {"level": "error", "code": {"code": "E0308"}, "message": "mismatched",
@@ -104,7 +121,7 @@ def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str) -> N
     assert rows(FORMS[form](output), "/w") == Rows([])
 
 
-@pytest.mark.parametrize("form", ["ruff", "gitlab", "pyright", "rdjson", "oxlint", "shellcheck"])
+@pytest.mark.parametrize("form", ["ruff", "gitlab", "pyright", "rdjson", "oxlint", "eslint", "shellcheck"])
 @pytest.mark.parametrize(
     "output", ["", "garbage", "[1]", '"x"', "null", "[" * 100_000, '{"x": NaN', "[[]]", "9" * 10_000]
 )
@@ -119,6 +136,44 @@ def test_a_find_of_any_types_is_a_row_or_none(field: str, value: Any) -> None:
     for row in found("ruff", json.dumps([RUFF | {field: value}])):
         assert [type(part) for part in row] == [str, int, int, int, int, str, str, str, str]
         assert all(0 <= number <= 10**8 for number in row[1:5])
+
+
+def test_eslint_finds_what_has_a_place_whatever_its_settings_printed() -> None:
+    said = f"settings are code\n[1]\n{json.dumps(ESLINT, ensure_ascii=False)}\n"
+    unused = "Unused eslint-disable directive (no problems were reported from 'no-alert')."
+    assert found("eslint", said) == [
+        ["a.js", 1, 15, 1, 18, "error", "no-undef", "'foo' is not defined.", ""],
+        ["a.js", 2, 10, 0, 0, "warning", "", unused, ""],
+        ["b.js", 1, 1, 0, 0, "error", "parsing-error", "The keyword 'let' is reserved", ""],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [([], "there was no file for it to look at"), (ESLINT[2:3], '"parserOptions.project" has been provided')],
+)
+def test_eslint_that_could_look_at_nothing_is_no_clean_bill(files: list[Any], why: str) -> None:
+    with pytest.raises(FormError, match=why):
+        found("eslint", json.dumps(files))
+
+
+def test_eslint_is_told_which_settings_count_and_why_it_ends_is_said(bench: Bench) -> None:
+    told = {"program": "eslint", "form": "eslint", "environment": [["ESLINT_USE_FLAT_CONFIG", "false"]]}
+    one = '{"ruleId": "x", "severity": 2, "line": 1, "message": "$ESLINT_USE_FLAT_CONFIG"}'
+    script = f'cat <<END\n[{{"filePath": "a.js", "messages": [{one}]}}]\nEND\nexit 1'
+    bench.write("node_modules/.bin/eslint", f"#!/bin/bash\n{script}\n").chmod(0o755)
+    assert check(bench, "", **told)["rows"][0][7] == "false"
+    oops = "\nOops! Something went wrong! :(\n\nESLint: 9.39.4\n\n"
+    for words, why in {
+        "ESLint couldn't find an eslint.config.(js|mjs|cjs) file.\n\nFrom v9": "ESLint couldn't find an eslint.config",
+        "/w/eslint.config.js:2\n\n\nSyntaxError: Unexpected end of input\n    at x": "SyntaxError: Unexpected end of",
+        "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x'": "Error [ERR_MODULE_NOT_FOUND]: Cannot find pack",
+    }.items():
+        bench.write("words", oops + words)
+        bench.write("node_modules/.bin/eslint", "#!/bin/bash\ncat words >&2; exit 2\n").chmod(0o755)
+        said = check(bench, "", **told)
+        assert said["state"] == "unavailable"
+        assert said["note"].startswith(f"it ended with exit code 2: {why}")
 
 
 def test_tsc_without_a_project_says_why_instead() -> None:

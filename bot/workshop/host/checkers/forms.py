@@ -107,6 +107,37 @@ def _oxlint(output: str) -> Iterator[Find]:
             )  # fmt: skip
 
 
+def _eslint(output: str) -> Iterator[Find]:
+    """The last line that is a list: settings are code, which may print before it. A file of which it names no place is
+    one that its settings do not reach; it says so where it was told to look there."""
+    lines = (line for line in reversed(output.split("\n")) if line.startswith("["))
+    files = _list(_json(next(lines, output)))
+    if not files:
+        raise FormError("there was no file for it to look at")
+    beyond = [_unplaced(entry) for entry in files]
+    if all(beyond):
+        raise FormError(beyond[0])
+    for entry in files:
+        for message in _list(entry.get("messages")):
+            severity = {2: _ERROR, 1: _WARNING}.get(_number(message.get("severity")))
+            if severity is None or not _number(message.get("line")):
+                continue
+            code, text = message.get("ruleId"), message.get("message")
+            if message.get("fatal"):
+                code, text = "parsing-error", str(text).removeprefix("Parsing error: ")
+            yield Find(
+                entry.get("filePath"), message.get("line"), message.get("column"), severity, code, text,
+                message.get("endLine"), message.get("endColumn"),
+            )  # fmt: skip
+
+
+def _unplaced(entry: Mapping[str, Any]) -> str:
+    """Why it could not look at a file at all."""
+    messages = _list(entry.get("messages"))
+    fatal = (each for each in messages if each.get("fatal") and not _number(each.get("line")))
+    return next((str(each.get("message")) for each in fatal), "")
+
+
 def _shellcheck(output: str) -> Iterator[Find]:
     for entry in _list(_object(_json(output)).get("comments")):
         level, code = entry.get("level"), entry.get("code")
@@ -187,8 +218,8 @@ def _bash(output: str) -> Iterator[Find]:
 
 
 FORMS: Mapping[str, Form] = {
-    "bash": _bash, "cargo": _cargo, "gitlab": _gitlab, "mypy": _mypy, "oxlint": _oxlint, "placed": _placed,
-    "pyright": _pyright, "rdjson": _rdjson, "ruff": _ruff, "shellcheck": _shellcheck, "tsc": _tsc,
+    "bash": _bash, "cargo": _cargo, "eslint": _eslint, "gitlab": _gitlab, "mypy": _mypy, "oxlint": _oxlint,
+    "placed": _placed, "pyright": _pyright, "rdjson": _rdjson, "ruff": _ruff, "shellcheck": _shellcheck, "tsc": _tsc,
 }  # fmt: skip
 
 
@@ -210,6 +241,10 @@ def _list(value: object) -> list[dict[str, Any]]:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int else 0
 
 
 def _after(number: object) -> object:

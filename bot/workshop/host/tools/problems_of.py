@@ -4,6 +4,7 @@ the supervisor's and no tool of the model's: which checkers there are, and how t
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,10 @@ _MOST_OUTPUT = 24_000_000
 _PROBE_LIMIT = 20.0
 _NOTE = 200
 _WORDS = 4000
+
+# Before the reason Node prints where in its loader it was, Python a traceback, eslint that something went wrong.
+_SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
+_HEAD = re.compile(r"\A(?:\s|Oops! .*\n|ESLint: .*\n)+")
 
 # The host's pipe carries both outputs in their order; the beginning of what is said of a failure goes to a file.
 _APART = """words=$1; shift; exec "$@" 2> >(head -c 4000 >"$words"; exec cat >/dev/null)"""
@@ -53,7 +58,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     python = locate.python_environment(around, context.environment)
     # One in a folder looks for an environment there alone, and several projects may share the one above them.
     shared = {"VIRTUAL_ENV": python} if folder and python else {}
-    place = _Place(folder, around, {**context.environment, **shared})
+    place = _Place(folder, around, {**context.environment, **shared, **dict(checker.get("environment", ()))})
     said = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, place)
     facts = {"duration": round(time.monotonic() - began, 4), "python": bool(python)}
     return ToolOutcome(str(said.get("note", "")), metadata=said | facts)
@@ -149,7 +154,8 @@ def _first_words(file: Path, output: bytes) -> str:
 
 
 def _because(ran: _Ran, context: Context) -> str:
-    words = one_line(ran.words, _NOTE, str(context.root))
+    said = _SAYS_WHY.search(ran.words)
+    words = one_line(said[0] if said else _HEAD.sub("", ran.words), _NOTE, str(context.root))
     return f": {words}" if words else ""
 
 
