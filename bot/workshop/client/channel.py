@@ -17,6 +17,9 @@ from bot.contracts.wire import WireError
 
 _HEADER = 4
 
+_PIPE = 1 << 16
+"""Bytes that a pipe holds."""
+
 
 class Channel:
     """Owns both descriptors. One thread at a time sends and receives; `wake` may come from any."""
@@ -105,7 +108,7 @@ class Channel:
 
     def _fill(self) -> None:
         try:
-            piece = os.read(self._incoming, 1 << 18)
+            piece = os.read(self._incoming, _PIPE)
         except BlockingIOError:
             return
         except OSError as error:

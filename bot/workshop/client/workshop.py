@@ -70,7 +70,7 @@ class Workshop:
         self._process = process
         self._channel = channel
         self._ask = ask
-        self._spill = spill
+        self._spill = str(spill)
         self._turn = threading.RLock()
         self._ending = threading.Lock()
         self._ended = ""
@@ -238,9 +238,13 @@ class Workshop:
     def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
         """A spill file is read later, by name: the name must be one in this workshop's own folder."""
         spill = outcome.metadata.get("spill")
-        if spill is not None and (not isinstance(spill, str) or Path(spill).parent != self._spill):
+        if spill is not None and not (isinstance(spill, str) and self._is_spill(spill)):
             raise WireError("it named a spill file outside its folder")
         return outcome
+
+    def _is_spill(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return folder == self._spill and name not in ("", ".", "..")
 
     def _collect_scan(self) -> None:
         if self._scan_open is None:

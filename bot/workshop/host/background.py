@@ -91,9 +91,9 @@ class Job:
                 sink=self.spill,
                 keepers=keepers,
                 watch=lambda: watchdog,
+                printed=self.spill.finish,
                 started=note,
             )
-            self.spill.finish()
         except OSError as error:
             self.failure = error.strerror or str(error)
         finally:

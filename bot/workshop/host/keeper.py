@@ -35,6 +35,9 @@ REPLY = struct.Struct("=iii")
 """What it is, then: the process id; the error number; the exit code and 0; the exit code and how many were killed."""
 LENGTH = struct.Struct("=I")
 
+_HEAD = len(RUN) + LENGTH.size
+_AT_ONCE = 1 << 14
+
 _PR_SET_CHILD_SUBREAPER = 36
 _FIRST_FD = 3
 
@@ -76,15 +79,22 @@ def _do_nothing(number: int, frame: object) -> None:
     pass
 
 
+def _signalled(number: int) -> int:
+    """A descriptor that is readable when the signal came, which then does nothing else: no handler is in the way."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << number - 1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    found: int = libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK)
+    if found < 0:
+        raise OSError(ctypes.get_errno(), "signalfd failed")
+    return found
+
+
 class _Keeper:
     def __init__(self, sock: int) -> None:
         self._sock = _socket.socket(fileno=sock)
         self._environment: dict[str, str] = {}
-        self._woken, wake = os.pipe()
-        for fd in (self._woken, wake):
-            os.set_blocking(fd, False)
-        signal.signal(signal.SIGCHLD, _do_nothing)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        self._woken = _signalled(signal.SIGCHLD)
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
         self._poll.register(self._woken, select.POLLIN)
@@ -92,15 +102,20 @@ class _Keeper:
     def serve(self) -> None:
         """Until the host is gone."""
         while True:
-            piece, ancillary, _, _ = self._sock.recvmsg(1, _socket.CMSG_SPACE(4), _socket.MSG_CMSG_CLOEXEC)
-            if not piece:
+            # No further than what came with the descriptor: the kernel sees to that.
+            said, ancillary, _, _ = self._sock.recvmsg(
+                _AT_ONCE, _socket.CMSG_SPACE(4), _socket.MSG_CMSG_CLOEXEC
+            )
+            if not said:
                 return
-            if piece == SWEEP:
-                continue  # it crossed the word that nothing is left
+            if not ancillary:
+                continue  # `SWEEP`, which crossed the word that nothing is left
             output = int.from_bytes(ancillary[0][2], sys.byteorder)
-            size = LENGTH.unpack(self._exactly(LENGTH.size))[0]
+            said = said.lstrip(SWEEP)
+            said += self._exactly(_HEAD - len(said))
+            size = LENGTH.unpack_from(said, len(RUN))[0]
             try:
-                job = json.loads(self._exactly(size))
+                job = json.loads(said[_HEAD:] + self._exactly(size - (len(said) - _HEAD)))
                 if job["environment"] is not None:
                     self._environment = job["environment"]
                 leader = _start(job["argv"], job["cwd"], self._environment, output)
@@ -163,6 +178,7 @@ def _start(argv: list[str], cwd: str, environment: dict[str, str], output: int) 
                 (os.POSIX_SPAWN_DUP2, output, 2),
             ),
             setsid=True,
+            setsigmask=(),
             setsigdef=_DEFAULTS,
         )
     finally:

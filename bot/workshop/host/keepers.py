@@ -127,6 +127,7 @@ class Keepers:
         self._idle: list[Keeper] = []
         self._all: dict[int, Keeper] = {}
         self._beside: set[int] = set()
+        self._used = self._lost = False
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
@@ -145,6 +146,7 @@ class Keepers:
         """Nothing of its command is left."""
         with self._lock:
             self._idle.append(kept)
+            self._used = True
 
     def all(self) -> list[Keeper]:
         with self._lock:
@@ -156,6 +158,7 @@ class Keepers:
         swept = kept.end()
         with self._lock:
             self._all.pop(kept.pid, None)
+            self._used = self._lost = True
         return swept
 
     def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
@@ -168,11 +171,24 @@ class Keepers:
             self._beside.add(process.pid)
         return process
 
+    def collect_where_lost(self) -> int:
+        """`collect` where a keeper was lost since. Another one says itself that nothing of its command is left."""
+        return self.collect() if self._lost else 0
+
+    def tidy(self) -> None:
+        """`collect` where anything ran since, for when nobody waits; what the system refuses now is tried again after
+        the next command."""
+        if self._used:
+            with contextlib.suppress(OSError):
+                self.collect()
+
     def collect(self) -> int:
         """Kill whatever came to the host because its keeper is no more, and drop memory that belongs to nobody. Returns
         how many still ran."""
         with self._lock:
             kept = self._all.keys() | self._beside
             ran = descendants.sweep_orphans(lambda pid: pid not in kept)
+            self._lost = False
         unmapped.drop_segments()
+        self._used = False
         return ran

@@ -140,6 +140,7 @@ class Server:
         finally:
             self._end()
         wire.send_encoded(self._outgoing, frame)
+        self._context.keepers.tidy()
 
     def _looking_on(self, asked: _Message | None) -> Diagnosing | None:
         if not asked:

@@ -63,13 +63,15 @@ def run_command(
     sink: Sink,
     keepers: Keepers,
     watch: Callable[[], Watchdog],
+    printed: Callable[[], None] | None = None,
     started: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
 
     When it ends, however it ends, every process that came from it is dead, those that made a session of their own or
-    lost their parent included. Others may run beside it. `watch` is called when it has been started, so what is only
-    needed from then on can be made meanwhile. Raises `OSError` when it cannot be started.
+    lost their parent included. Others may run beside it. `watch` is called when it has been started, and `printed` when
+    nothing more can come to the sink, mostly a little before the command's end: what is only needed from then on can
+    be made meanwhile. Raises `OSError` when it cannot be started.
     """
     began = time.monotonic()
     output, write_end = os.pipe()
@@ -79,7 +81,7 @@ def run_command(
             keeper = _start(argv, cwd, environment, write_end, keepers, tell=started is not None)
         finally:
             os.close(write_end)
-        command = _Command(keeper, output, sink, cancelled, began + timeout)
+        command = _Command(keeper, output, sink, printed, cancelled, began + timeout)
         try:
             command.see_off(watch(), started)
             keepers.give_back(keeper)
@@ -122,6 +124,7 @@ class _Command:
         keeper: Keeper,
         output: int,
         sink: Sink,
+        printed: Callable[[], None] | None,
         cancelled: Cancellation,
         deadline: float,
     ) -> None:
@@ -130,6 +133,7 @@ class _Command:
         self._keeper = keeper
         self._output = output
         self._sink = sink
+        self._printed_all = printed
         self._cancelled = cancelled
         self._deadline = deadline
         self._late = self._was_cancelled = False
@@ -171,7 +175,9 @@ class _Command:
         until = time.monotonic() + _LAST_OUTPUT
         while self._open and (left := milliseconds_to(until)):
             if not any(fd == self._output for fd, _ in self._poll.poll(left)) or self._take():
-                return
+                break
+        if self._open:
+            self._close()
 
     def ended(self, duration: float) -> Ended:
         return Ended(
@@ -190,8 +196,14 @@ class _Command:
         self._printed = time.monotonic()
         self._open, enough = pump(self._output, self._sink)
         if not self._open:
-            self._poll.unregister(self._output)
+            self._close()
         return enough
+
+    def _close(self) -> None:
+        self._open = False
+        self._poll.unregister(self._output)
+        if self._printed_all is not None:
+            self._printed_all()
 
     def _ask_to_end(self) -> None:
         self._was_cancelled = self._cancelled.is_set()

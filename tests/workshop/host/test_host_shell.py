@@ -18,6 +18,7 @@ from bot.workshop.host import descendants, usage
 from bot.workshop.host import limits as limits_module
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.disk_use import DiskUse
+from bot.workshop.host.keeper import SWEEP
 from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.limits import MIB, Limits, Over, limits
 from bot.workshop.host.shell import Ended, run_command
@@ -115,6 +116,26 @@ def test_a_keeper_serves_one_command_after_the_other(shell: Shell) -> None:
     first = shell.run("echo $PPID"), shell.printed
     assert first != b""
     assert (shell.run("echo $PPID"), shell.printed)[1] == first[1]
+
+
+def test_a_keeper_that_is_told_of_a_command_and_of_an_old_end_at_once_runs_the_command(shell: Shell) -> None:
+    """Breaks: bot/workshop/host/keeper.py "said = said.lstrip(SWEEP)"."""
+    kept = shell.keepers.take()
+    os.kill(kept.pid, signal.SIGSTOP)
+    kept._sock.send(SWEEP)
+    output, there = os.pipe()
+    kept.start(["bash", "-c", "exit 7"], shell.folder, ENVIRONMENT, there, tell=False)
+    os.kill(kept.pid, signal.SIGCONT)
+    assert kept.last_word().exit_code == 7
+    os.close(there)
+    assert os.read(output, 1) == b""
+    os.close(output)
+    shell.keepers.give_back(kept)
+
+
+def test_a_command_whose_order_is_long_is_told_whole(shell: Shell) -> None:
+    """Breaks: bot/workshop/host/keeper.py " + self._exactly(size - (len(said) - _HEAD))"."""
+    assert shell.run(f": {'x' * 100_000}; exit 5").exit_code == 5
 
 
 def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell) -> None:

@@ -48,11 +48,16 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
     spill = Spill(context.spill, context.seq)
+    shown: list[output.Shown] = []
 
     def watch() -> Watchdog:
         """Making a file takes a while, and so does the look at what there is of everything."""
         spill.open()
         return context.watchdog()
+
+    def printed() -> None:
+        spill.finish()
+        shown.append(output.present(spill))
 
     try:
         ended = shell.run_command(
@@ -64,10 +69,10 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             sink=spill,
             keepers=context.keepers,
             watch=watch,
+            printed=printed,
         )
-        ended = replace(ended, swept=ended.swept + context.keepers.collect())
-        spill.finish()
-        shown = output.present(spill)
+        if swept := context.keepers.collect_where_lost():
+            ended = replace(ended, swept=ended.swept + swept)
         limit, hints = bash_output.reached(ended, spill, context)
     finally:
         spill.close()
@@ -79,11 +84,11 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         "timed_out": ended.timed_out,
         "limit": limit,
         "spill": str(spill.path),
-        "truncated": shown.truncated,
+        "truncated": shown[0].truncated,
         "bytes": spill.total,
         "running": len(context.jobs.running()),
     }
-    return ToolOutcome(output.with_notes(shown, notes), is_error=ended.stopped, metadata=metadata)
+    return ToolOutcome(output.with_notes(shown[0], notes), is_error=ended.stopped, metadata=metadata)
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
@@ -151,9 +156,9 @@ def _carry_over(before: Path, context: Context) -> list[str]:
     left = context.folder_note.take()
     if left is None:
         return [f"the working folder is still {before}"]
-    folder = Path(left)
-    if folder == before:
+    if left == str(before):
         return []
+    folder = Path(left)
     if not left or not os.path.isdir(folder):
         where = folder if 0 < len(left) < _LONGEST_SHOWN else "in which it ended"
         return [f"the working folder {where} is gone; the next command runs in {before}"]

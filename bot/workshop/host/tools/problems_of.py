@@ -138,7 +138,7 @@ def _run(
         keepers=context.keepers,
         watch=context.watchdog,
     )
-    context.keepers.collect()
+    context.keepers.collect_where_lost()
     return _Ran(ended, bytes(output.data), output.full, _first_words(words, bytes(output.data)))
 
 
