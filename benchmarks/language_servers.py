@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -48,13 +49,16 @@ class Measured:
     """The text with nothing wrong in it; `text` uses a NAME that there is not."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    silent_when_clean: bool = False
     version: str = ""
     """How `--version` begins, where that decides."""
+
+    options: object = None
+    """Of `initialize`."""
 
 
 _TYPESCRIPT = {"tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["*.ts"]}'}
 _PYTHON_FILE = ("a.py", "python", "\n\nprint(NAME)\n", "x = 1\n")
+_SCRIPT_FILE = ("a.js", "javascript", "export {};\n\nNAME();\n", "export const x = 1;\n")
 _TYPESCRIPT_FILE = ("a.ts", "typescript", "export {};\n\nNAME();\n", "export const x = 1;\n")
 
 SERVERS = (
@@ -64,7 +68,7 @@ SERVERS = (
     Measured("basedpyright", ("basedpyright-langserver", "--stdio"), *_PYTHON_FILE),
     Measured("typescript", ("tsc", "--lsp", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT, version="Version 7"),
     Measured("tsls", ("typescript-language-server", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
-    Measured("vtsls", ("vtsls", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT, silent_when_clean=True),
+    Measured("vtsls", ("vtsls", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
     Measured(
         "gopls", ("gopls",), "main.go", "go", "package main\n\nfunc main() { NAME() }\n",
         "package main\n\nfunc main() {}\n", {"go.mod": "module a\n\ngo 1.21\n"},
@@ -72,6 +76,24 @@ SERVERS = (
     Measured(
         "clangd", ("clangd", "--background-index=false"), "a.c", "c", "int f(void) {\n  return NAME;\n}\n",
         "int f(void) { return 1; }\n",
+    ),
+    Measured(
+        "biome", ("biome", "lsp-proxy"), *_SCRIPT_FILE,
+        {"biome.json": '{"linter": {"rules": {"correctness": {"noUndeclaredVariables": "error"}}}}'},
+    ),
+    Measured(
+        "oxlint", ("oxlint", "--lsp"), *_SCRIPT_FILE, {".oxlintrc.json": '{"rules": {"no-undef": "error"}}'}
+    ),
+    Measured(
+        "bash", ("bash-language-server", "start"), "a.sh", "shellscript",
+        '#!/bin/bash\n\nx=1\necho "$NAME" "$x"\n', '#!/bin/bash\nx=1\necho "$x"\n',
+    ),
+    Measured("yaml", ("yaml-language-server", "--stdio"), "a.yaml", "yaml", "a: 1\n\nb: !NAME 1\n", "a: 1\n"),
+    Measured(
+        "json", ("vscode-json-language-server", "--stdio"), "a.json", "json",
+        '{\n"$schema": "./schema.json",\n\n"NAME": 1}\n', '{"$schema": "./schema.json"}\n',
+        {"schema.json": '{"properties": {"$schema": {}}, "additionalProperties": false}'},
+        options={"handledSchemaProtocols": ["file"]},
     ),
 )  # fmt: skip
 
@@ -106,16 +128,30 @@ def language_servers(
         if (not names or measured.name in names) and (argv := _found(measured)):
             say(f"language servers, {measured.name}")
             yield _double_edits(measured, argv, folder / measured.name, edits)
+            with _hogs(2 * (os.cpu_count() or 1)) as load:
+                yield _double_edits(measured, argv, folder / f"{measured.name}-{load}", edits, load)
 
 
-def _double_edits(measured: Measured, argv: tuple[str, ...], folder: Path, edits: int) -> Row:
+@contextmanager
+def _hogs(number: int) -> Iterator[int]:
+    """So many processes beside that do nothing but take the processor."""
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield number
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+def _double_edits(measured: Measured, argv: tuple[str, ...], folder: Path, edits: int, load: int = 0) -> Row:
     """Two edits at once, the first of which must never be seen in the answer."""
     folder.mkdir(parents=True)
     for name, text in measured.files.items() | {(measured.path, measured.clean)}:
         (folder / name).write_text(text)
     hub, judged = Hub(), Judged()
     try:
-        server = _start(hub, measured.name, argv, folder, silent_when_clean=measured.silent_when_clean)
+        server = _start(hub, measured, argv, folder)
         server.open(measured.path, measured.clean, measured.language)
         first = server.diagnostics([measured.path], FIRST_CAP)[measured.path]
         if first.answer is not Answer.COMPLETE:
@@ -134,7 +170,8 @@ def _double_edits(measured: Measured, argv: tuple[str, ...], folder: Path, edits
         hub.stop()
     wrong = judged.stale + judged.early + judged.late
     return Row(
-        f"{edits} double edits, {measured.name} {use.version}".rstrip(),
+        f"{edits} double edits, {measured.name} {use.version}".rstrip()
+        + (f", {load} hogs beside" if load else ""),
         f"{judged.stale} stale, {judged.early} early, {judged.late} late",
         f"{median(judged.waits):.0f} ms, the most {max(judged.waits):.0f} ms; {use.memory >> 20} MiB",
         "",
@@ -149,9 +186,9 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
     source = Path(sysconfig.get_path("purelib")) / package
     shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     text = (folder / path).read_text()
-    programs = {
-        measured.name: argv for measured in SERVERS if measured.name in _PYTHON and (argv := _found(measured))
-    }
+    programs = [
+        (measured, argv) for measured in SERVERS if measured.name in _PYTHON and (argv := _found(measured))
+    ]
     firsts: list[float] = []
     waits: list[float] = []
     used: list[float] = []
@@ -159,7 +196,7 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
         hub = Hub()
         try:
             began, before = time.monotonic(), processors_ms(os.getpid())
-            servers = [_start(hub, name, argv, folder) for name, argv in programs.items()]
+            servers = [_start(hub, measured, argv, folder) for measured, argv in programs]
             for server in servers:
                 server.open(path, text, "python")
             _all_complete(hub, servers, path)
@@ -220,13 +257,18 @@ def _all_complete(hub: Hub, servers: Sequence[Server], path: str) -> list[Answer
     return answers
 
 
-def _start(
-    hub: Hub, name: str, argv: tuple[str, ...], root: Path, *, silent_when_clean: bool = False
-) -> Server:
+def _start(hub: Hub, measured: Measured, argv: tuple[str, ...], root: Path) -> Server:
     environment = {"PATH": _path(), "HOME": str(root.parent), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
     patient = Pauses(start=FIRST_CAP, patience=FIRST_CAP)
     return hub.start(
-        Program(name, argv, root, environment, silent_when_clean=silent_when_clean, pauses=patient)
+        Program(
+            measured.name,
+            argv,
+            root,
+            environment,
+            options=measured.options,
+            pauses=patient,
+        )
     )
 
 

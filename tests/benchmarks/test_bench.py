@@ -75,7 +75,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("checkers", 2),
         ("refusals", 3),
         ("thread", 1),
-        ("language-servers", 4),
+        ("language-servers", 6),
         pytest.param("report", 4, marks=pytest.mark.chromium),
     ],
 )

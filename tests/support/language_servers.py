@@ -22,7 +22,7 @@ PLAYER = Path(__file__).with_name("play_language_server.py")
 
 QUICK = Pauses(
     start=LONG, patience=LONG, registration=0.01, refresh=0.01, versioned=0.01, unversioned=0.01, first_open=0.01,
-    silent=0.02, stop=1.0,
+    stop=1.0,
 )  # fmt: skip
 
 PULL = {"textDocumentSync": 2, "diagnosticProvider": {}}

@@ -13,12 +13,13 @@ import pytest
 from bot.contracts.problems import Answer
 from bot.workshop.host.lsp.bounds import Pauses
 from bot.workshop.host.lsp.rpc import ResponseError
-from bot.workshop.host.lsp.waiting import Progress, Refreshes, Settled, Told, pull, settled
+from bot.workshop.host.lsp.waiting import Progress, Refreshes, Told, look_again, pull
 from tests.support.language_servers import FILE, LONG, PULL, PUSH, QUICK, SHORT, Scripted, item, script
 
 Play = Callable[..., Scripted]
 PAUSES = Pauses()
 SENT = 100.0
+DONE = 0
 
 
 def told(*, opened: bool = False) -> Told:
@@ -26,9 +27,9 @@ def told(*, opened: bool = False) -> Told:
     return Told(2, SENT, opened=opened)
 
 
-def verdict(one: Told, now: float, progress: Progress | None = None, *, silent: bool = False) -> object:
-    found = settled(one, progress or Progress(PAUSES), now, PAUSES, silent_when_clean=silent)
-    return round(found, 3) if isinstance(found, float) else found
+def verdict(one: Told, now: float, progress: Progress | None = None) -> float | None:
+    found = look_again(one, progress or Progress(PAUSES), now, PAUSES)
+    return None if found is None else round(found, 3)
 
 
 def test_silence_is_never_an_answer() -> None:
@@ -51,7 +52,7 @@ def test_what_was_published_stands_after_some_silence(version: object, opened: b
     assert one.publish(["x"], version, SENT + 1)
     assert verdict(one, SENT + 1) == round(SENT + 1 + quiet, 3)
     assert verdict(one, SENT + 1 + quiet - 0.01) == round(SENT + 1 + quiet, 3)
-    assert verdict(one, SENT + 1 + quiet + 0.01) == Settled()
+    assert verdict(one, SENT + 1 + quiet + 0.01) == DONE
     assert one.items == ["x"]
 
 
@@ -81,7 +82,7 @@ def test_an_edit_elsewhere_is_waited_for_too() -> None:
     one.publish(["x"], 2, SENT + 1)
     one.stirred = SENT + 5
     assert verdict(one, SENT + 5) == SENT + 5.4
-    assert verdict(one, SENT + 5.41) == Settled()
+    assert verdict(one, SENT + 5.41) == DONE
 
 
 def test_progress_holds_the_answer_back_until_it_ends() -> None:
@@ -93,14 +94,14 @@ def test_progress_holds_the_answer_back_until_it_ends() -> None:
     assert verdict(one, SENT + 5, progress) == SENT + 14
     progress.hear("load", "end", SENT + 6)
     assert verdict(one, SENT + 6, progress) == SENT + 6.15
-    assert verdict(one, SENT + 6.2, progress) == Settled()
+    assert verdict(one, SENT + 6.2, progress) == DONE
 
 
 def test_progress_that_is_not_heard_of_any_more_holds_nothing_up() -> None:
     one, progress = told(), Progress(PAUSES)
     progress.hear(0, "begin", SENT)
     one.publish([], 2, SENT + 0.1)
-    assert verdict(one, SENT + 10.1, progress) == Settled()
+    assert verdict(one, SENT + 10.1, progress) == DONE
 
 
 def test_tokens_without_end_take_no_memory_and_odd_ones_are_none() -> None:
@@ -113,19 +114,6 @@ def test_tokens_without_end_take_no_memory_and_odd_ones_are_none() -> None:
     for number in range(1000):
         progress.hear(number, "end", SENT)
     assert progress.busy_until(SENT) == 0
-
-
-def test_one_that_says_nothing_about_clean_files_is_assumed_to_mean_it() -> None:
-    one, progress = told(), Progress(PAUSES)
-    assert verdict(one, SENT + 1.9, progress, silent=True) == SENT + 2
-    assert verdict(one, SENT + 2.1, progress, silent=True) == Settled(assumed=True)
-    progress.hear("load", "begin", SENT)
-    progress.hear("load", "end", SENT + 3)
-    assert verdict(one, SENT + 4.9, progress, silent=True) == SENT + 5
-    one.publish(["x"], None, SENT + 4.9)
-    assert verdict(one, SENT + 6, progress, silent=True) == Settled()
-    one.change(3, SENT + 7)
-    assert verdict(one, SENT + 99, progress, silent=True) is None  # it says when something is put right
 
 
 class Answers:
@@ -267,14 +255,6 @@ def test_one_that_never_publishes_is_unknown(play: Play) -> None:
     server.open()
     server.wait(lambda: server.sent("textDocument/didOpen"))
     assert server.ask(SHORT).answer is Answer.TIMED_OUT
-
-
-def test_one_that_is_silent_when_clean_is_assumed_clean_and_that_is_said(play: Play) -> None:
-    server = play(script(PUSH), silent_when_clean=True)
-    server.open()
-    answered = server.ask(LONG)
-    assert (answered.answer, answered.items) == (Answer.COMPLETE, ())
-    assert answered.note == "assumed clean: this server says nothing about a file without problems"
 
 
 def test_progress_is_waited_for(play: Play) -> None:

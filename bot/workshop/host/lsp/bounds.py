@@ -32,9 +32,6 @@ class Pauses:
     first_open: float = 1.0
     """Of silence after what was published, where that names a version or not, or is the first of a file."""
 
-    silent: float = 2.0
-    """Of silence that means a clean file, for a server of which that is known."""
-
     stale_progress: float = 10.0
     """A token of progress that is not heard of for so long holds nothing up."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bot.workshop.host.lsp import documents, processes, tsserver
@@ -14,21 +13,12 @@ from bot.workshop.host.lsp.documents import Document
 from bot.workshop.host.lsp.programs import Program
 from bot.workshop.host.lsp.rpc import METHOD_NOT_FOUND, Connection, GoneError, ResponseError
 from bot.workshop.host.lsp.uris import path_of, uri_of
-from bot.workshop.host.lsp.waiting import Progress, Refreshes, Settled, Told, pull, settled
+from bot.workshop.host.lsp.waiting import Progress, Refreshes, Told, look_again, pull
 
 _PULL = "textDocument/diagnostic"
 _WATCH = "workspace/didChangeWatchedFiles"
 _KINDS = {"created": 1, "changed": 2, "deleted": 3}
 _MOST_REGISTERED = 1000
-_SILENT = "assumed clean: this server says nothing about a file without problems"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a server says of a text: the items as they came."""
-
-    items: object
-    note: str = ""
 
 
 class Client:
@@ -99,13 +89,13 @@ class Client:
         if told and any(method == _WATCH for method, _ in self._registered.values()):
             self._notify(_WATCH, {"changes": told})
 
-    async def check(self, document: Document) -> Found:
-        """What the server says of the document as it is now. Raises `ResponseError` and `GoneError`."""
+    async def check(self, document: Document) -> object:
+        """The problems in the document as it is now, as the server has them. Raises `ResponseError` and `GoneError`."""
         await self._pull_known.wait()
         if self._pull_options() is None and self.abilities.tsserver:
-            return Found(await self._ask_tsserver(document))
-        if self._pull_options() is None and (found := await self._wait_for_push(document.told)) is not None:
-            return found
+            return await self._ask_tsserver(document)
+        if self._pull_options() is None and await self._has_told_all(document.told):
+            return document.told.items
         first = document.told.opened
         report = await pull(
             lambda: self._pull(document), self._refreshes, self._pauses, first=first, unready=self._is_unready
@@ -114,7 +104,7 @@ class Client:
         self._answered_once = True
         if not isinstance(report, dict) or not isinstance(report.get("items"), list):
             raise ResponseError(0, "no report")
-        return Found(report["items"])
+        return report["items"]
 
     async def stop(self) -> None:
         """As the protocol wants it where the server goes along, else by force."""
@@ -199,23 +189,22 @@ class Client:
             found += items
         return found
 
-    async def _wait_for_push(self, told: Told) -> Found | None:
-        """None where the server says meanwhile that it can be asked: a busy one is late with that."""
-        silent = self._program.silent_when_clean
+    async def _has_told_all(self, told: Told) -> bool:
+        """Once it has; not where the server says meanwhile that it can be asked: a busy one is late with that."""
         while self._pull_options() is None:
             news = self._news
-            verdict = settled(told, self._progress, _now(), self._pauses, silent_when_clean=silent)
-            if isinstance(verdict, Settled):
+            again = look_again(told, self._progress, _now(), self._pauses)
+            if again == 0:
                 told.opened = False
-                return Found([], _SILENT) if verdict.assumed else Found(told.items)
+                return True
             if self.connection is None or self.connection.ended:
                 raise GoneError
             try:
-                async with asyncio.timeout_at(verdict):
+                async with asyncio.timeout_at(again):
                     await news.wait()
             except TimeoutError:
                 continue  # it is time to look again
-        return None
+        return False
 
     def _tell(self) -> None:
         news, self._news = self._news, asyncio.Event()

@@ -16,8 +16,8 @@ from bot.workshop.host.lsp.bounds import Bounds, Pauses
 class Program:
     """A server that can be started. Paths are relative to `root`; `project` is the folder that it works on, `root`
     where none is said. `environment` is the whole of it. `settings` answer `workspace/configuration` by their dotted
-    names, `options` go with `initialize`. `silent_when_clean` is for those that say nothing about a file without
-    problems. `spawn` may be replaced by one that lets others know of the process; it raises `OSError`."""
+    names, `options` go with `initialize`. `spawn` may be replaced by one that lets others know of the process; it
+    raises `OSError`."""
 
     name: str
     argv: tuple[str, ...]
@@ -25,7 +25,6 @@ class Program:
     environment: Mapping[str, str]
     settings: Mapping[str, object] = field(default_factory=dict)
     options: object = None
-    silent_when_clean: bool = False
     pauses: Pauses = field(default_factory=Pauses)
     bounds: Bounds = field(default_factory=Bounds)
     project: Path | None = None

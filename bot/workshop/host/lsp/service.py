@@ -12,7 +12,6 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from bot.contracts.problems import Answer
-from bot.workshop.host.lsp.client import Found
 from bot.workshop.host.lsp.diagnoses import problems
 from bot.workshop.host.lsp.documents import Document, sendable
 from bot.workshop.host.lsp.life import Life, one_line
@@ -187,7 +186,7 @@ class Service:
             return self._answered(document, found)
         return Answered(Answer.UNAVAILABLE, note=self.off)
 
-    async def _patiently(self, check: Coroutine[Any, Any, Found]) -> Found:
+    async def _patiently(self, check: Coroutine[Any, Any, object]) -> object:
         """Raises `TimeoutError` where there is nothing for so long since it last said what it is busy with."""
         loop, patience = asyncio.get_running_loop(), self.program.pauses.patience
         timer: asyncio.TimerHandle | None = None
@@ -207,19 +206,19 @@ class Service:
             finally:
                 timer.cancel()
 
-    def _answered(self, document: Document, found: Found) -> Answered:
+    def _answered(self, document: Document, found: object) -> Answered:
         self._missed = 0
         self._last_answer = _now()
         if not self.first_answer:
             self.first_answer = self._last_answer - self.life.began
         items, dropped = problems(
-            found.items,
+            found,
             tool=self.program.name,
             path=document.path,
             lines=lines_of(document.text),
             encoding=self.life.client.abilities.encoding,
         )
-        return Answered(Answer.COMPLETE, items, found.note, dropped)
+        return Answered(Answer.COMPLETE, items, dropped=dropped)
 
     def _answer_of(self, check: asyncio.Task[Answered] | None, seconds: float) -> Answered:
         if check is None:

@@ -80,29 +80,16 @@ class Told:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    assumed: bool = False
-    """Nothing was said at all, which of this server means a clean file."""
-
-
-def settled(
-    told: Told, progress: Progress, now: float, pauses: Pauses, *, silent_when_clean: bool
-) -> Settled | float | None:
-    """Whether the server is done with the text that was sent last; else when to look again, None where only a word of
-    the server can change anything."""
-    busy = progress.busy_until(now)
-    if busy:
+def look_again(told: Told, progress: Progress, now: float, pauses: Pauses) -> float | None:
+    """When to look whether the server is done with the text that was sent last, 0 where it is. None where only a word
+    of the server can tell: its silence never means a clean file."""
+    if busy := progress.busy_until(now):
         return busy
-    if told.published:
-        until = max(
-            max(told.published, progress.last_end) + _quiet(told, pauses), told.stirred + pauses.unversioned
-        )
-        return Settled() if now >= until else until
-    if silent_when_clean and not told.items:  # where something was wrong it says that it no longer is
-        until = max(told.sent, progress.last_end) + pauses.silent
-        return Settled(assumed=True) if now >= until else until
-    return None
+    if not told.published:
+        return None
+    quiet = max(told.published, progress.last_end) + _quiet(told, pauses)
+    until = max(quiet, told.stirred + pauses.unversioned)
+    return 0.0 if now >= until else until
 
 
 def _quiet(told: Told, pauses: Pauses) -> float:
