@@ -12,13 +12,18 @@ from functools import cached_property
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
 
+_SHORT = 200
+_MOST_KNOWN = 5000
+
 
 class Detector:
-    """Knows the secrets of a redactor, and what credentials look like. Immutable but for the redactor's memory."""
+    """Knows the secrets of a redactor, and what credentials look like. Immutable but for the redactor's memory, and its
+    own of short texts that hold nothing: a journal repeats names and numbers in every line."""
 
     def __init__(self, redactor: Redactor, finder: Finder | None = None) -> None:
         self.redactor = redactor
         self._finder = finder or Finder()
+        self._harmless: set[str] = set()
 
     def hidden(self, text: str) -> str | None:
         """What `text` holds in a disguise: a secret's name, or a kind of credential. What stands there openly is
@@ -48,11 +53,15 @@ class Detector:
     def kept(self, text: str) -> str:
         """`text` as it may be kept and shown: known secrets and what looks like a credential masked, and nothing of it
         where one is hidden in it, or where that could not be found out."""
+        if text in self._harmless:
+            return text
         try:
             shown = self._finder.masked(self.redactor.text(text))
             what = self.hidden(shown)
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody has looked at the text
             return f"({_unread(error)})"
+        if what is None and shown == text and len(text) <= _SHORT and len(self._harmless) < _MOST_KNOWN:
+            self._harmless.add(text)
         return shown if what is None else f"(withheld: it holds {what} in a disguise)"
 
     def withhold(self, text: str) -> str | None:

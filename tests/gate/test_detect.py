@@ -212,3 +212,23 @@ def test_a_text_that_cannot_be_looked_through_is_withheld() -> None:
     why = "withheld: it could not be looked through for secrets (RuntimeError)"
     assert detector.withhold("words") == why
     assert detector.kept("words") == f"({why})"
+
+
+def test_a_short_text_that_holds_nothing_is_looked_through_once_and_one_that_holds_something_each_time() -> (
+    None
+):
+    """Breaks: bot/gate/detect.py "what is None and shown == text and"."""
+    looked: list[bytes] = []
+
+    def look(data: bytes) -> Iterator[Span]:
+        looked.append(data)
+        return iter(())
+
+    openly, hidden = f"it is {TOKEN}", f"it is {base64.b64encode(RAW).decode()}"
+    for found, (text, kept) in enumerate(
+        [("call_1", True), (openly, False), (hidden, False), ("x" * 999, True)]
+    ):
+        detector = Detector(REDACTOR, Finder([look]))
+        first, once = detector.kept(text), len(looked)
+        assert (first == text, detector.kept(text) == text) == (kept, kept)
+        assert (len(looked) == once) == (found == 0), text[:20]
