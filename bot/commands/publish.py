@@ -15,7 +15,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.wording import count_of
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
-from bot.publish.work import Published
+from bot.publish.published import Published
 from bot.report.summary import published_summary, run_summary
 from bot.run.publishing import publish_bundle
 

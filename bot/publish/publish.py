@@ -23,13 +23,14 @@ from bot.github.recorder import Recorder
 from bot.policy.schema import Identity
 from bot.publish.body.footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
-from bot.publish.change import publish_change
-from bot.publish.head import check_request
+from bot.publish.change.publish import publish_change
+from bot.publish.change.work import KnowRules, OpeningRefusedError, Read, Work
+from bot.publish.published import Published
+from bot.publish.pull import check_request
 from bot.publish.remote import Remote
 from bot.publish.thread.ended import final_state, tell_end, tell_on_lines, tell_published
 from bot.publish.thread.place import Place, place_of
 from bot.publish.thread.progress import ProgressState, finish_progress
-from bot.publish.work import KnowRules, OpeningRefusedError, Published, Read, Work
 
 if TYPE_CHECKING:
     from bot.publish.writes import Proposed

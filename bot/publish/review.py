@@ -30,11 +30,11 @@ from bot.github.host import Host
 from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.load import load_policy
 from bot.policy.schema import ReviewPolicy
+from bot.publish.base_file import read_base_file
 from bot.publish.body.footer import Links, figures
 from bot.publish.bundle.read import Bundle
 from bot.publish.check_run import CheckReport, report
-from bot.publish.commit import read_base_file
-from bot.publish.head import check_now
+from bot.publish.pull import check_now
 from bot.publish.remote import Remote
 from bot.publish.review_past import (
     CHECK,

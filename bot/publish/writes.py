@@ -41,9 +41,9 @@ from bot.github.values import Account
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.policy.writes import Allowance, Standing, misplaced, refusal
+from bot.publish.base_file import read_base_file
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
-from bot.publish.commit import read_base_file
 from bot.publish.remote import Remote
 from bot.publish.review_text import shown_markdown
 from bot.publish.thread.markers import WRITE, is_ours, mark, marked, read_mark

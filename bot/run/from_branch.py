@@ -23,7 +23,7 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import PullData
 from bot.publish.bundle.write import write_bundle
-from bot.publish.opening import patterns
+from bot.publish.change.branch import branch_patterns
 from bot.publish.remote import PREFIX, Remote
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 
@@ -71,7 +71,7 @@ def _own_pulls(host: Host, request: Request, remote: Remote) -> list[PullData]:
     """Open ones of ours for the thread, in the order in which publishing looks at them."""
     assert request.thread is not None
     number, wanted = request.thread.number, {"issue": str(request.thread.number), "task": ""}
-    heads = remote.refs(*patterns(number, branch_name(number, ""))).heads
+    heads = remote.refs(*branch_patterns(number, branch_name(number, ""))).heads
     found = []
     for branch in sorted((name for name in heads if name.startswith(PREFIX)), key=len):
         for pull in host.open_pulls(request.repository, branch):

@@ -17,6 +17,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import Noted, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.providers.connect import default_model
+from bot.run.cut_off import cut_off
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lock import held
@@ -83,7 +84,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
         view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop, view.interrupted):
+    with cancelled_by_signals(stop, view.interrupted, cut_off(folder, asked.out, view, "slash-agent fix")):
         return _keep(asked, repo, folder, run_job(job, stop))
 
 
@@ -133,7 +134,8 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
         said = str(error).rstrip(".")
         raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
     finally:
-        folder.drop_trees()
+        if not ended.unjudged:
+            folder.drop_trees()
     return Fixed(outcome, exit_code(outcome.stop_reason, outcome.status), bundle, branch, unseen)
 
 
@@ -147,7 +149,7 @@ def _write(file: Path, patch: bytes) -> None:
 def _branch(repo: Path, ended: Ended) -> str:
     from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
     from bot.publish.body.title import title
-    from bot.publish.commit import commit_message
+    from bot.publish.change.commit import commit_message
 
     assert ended.verdict is not None
     identity = Signature(ended.policy.identity.name, ended.policy.identity.email)

@@ -12,7 +12,7 @@ from bot.contracts.writes import Writes
 from bot.gate.tree import Verdict
 from bot.publish.bundle.files import REPORT
 from bot.publish.bundle.write import write_bundle
-from bot.publish.commit import commit_message
+from bot.publish.change.commit import commit_message
 from bot.run.folder import RunFolder
 from bot.run.job import Ended
 from bot.run.outputs import OUTPUTS

@@ -11,7 +11,7 @@ from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
 from bot.contracts.pulls import Annotation
 from bot.findings.parse import parse_diff
 from bot.github.values import Account, CheckRunData
-from bot.publish.annotated import MOST, NAME, on_lines
+from bot.publish.change.annotated import MOST, NAME, on_lines
 from bot.publish.check_run import CheckReport, is_by_us, report
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import EVIDENCE, problem

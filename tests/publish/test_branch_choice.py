@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.errors import PublishError
 from bot.github.values import Account, PullData
-from bot.publish.branch import OwnPull, choose_target
+from bot.publish.change.branch import OwnPull, choose_target
 
 NAME = "agent/issue-7-totals"
 OLD, NEW, OTHER = "1" * 40, "2" * 40, "3" * 40

@@ -31,8 +31,8 @@ from bot.contracts.writes import (
 from bot.publish.bundle.files import WRITES
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
+from bot.publish.published import Published
 from bot.publish.thread.markers import WRITE, marked, read_mark
-from bot.publish.work import Published
 from tests.publish.conftest import REPO, World
 
 TASK = """---

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from bot.contracts.errors import PublishError
 from bot.github.values import PullData
+from bot.publish.remote import PREFIX
 
 _MOST_BRANCHES = 100
 
@@ -42,6 +43,14 @@ class Target:
     pull: PullData | None = None
     left_alone: tuple[int, ...] = ()
     done: bool = False
+
+
+def branch_patterns(number: int | None, name: str) -> tuple[str, ...]:
+    """Every branch that a result for this thread may be on: title and slug may have changed."""
+    if number is None:
+        return (name, f"{name}-*")
+    start = f"{PREFIX}{name.removeprefix(PREFIX).partition('-')[0]}-{number}"
+    return (start, f"{start}-*")
 
 
 def choose_target(

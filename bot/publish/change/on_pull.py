@@ -1,135 +1,35 @@
-"""A bundle's change, made a commit again and brought to GitHub: from an issue, or on a pull request's head.
-
-Nothing is believed of the bundle that can be looked up: the gate judges the patch again, the commit it applies to must
-be one that the base branch or the pull request has, and policy and template are read from the base branch.
-"""
+"""A change to a pull request: onto its head, as suggestions on it, or as a pull request of the bot's own beside it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from bot.checkout.branches import Signature, branch_name
+from bot.checkout.branches import branch_name
 from bot.checkout.errors import CheckoutError
 from bot.checkout.pull import Ends, PullHead, fetch_ends
 from bot.contracts.errors import PublishError
 from bot.contracts.pulls import PullRequest
 from bot.github.errors import GitHubError
-from bot.policy.decide import may_write as paths_that_may_change
-from bot.policy.load import load_policy
 from bot.policy.schema import Policy
-from bot.publish.annotated import annotate
 from bot.publish.body.title import title
-from bot.publish.branch import Target
-from bot.publish.commit import Prepared, prepare_commit, read_base_file, server_host
-from bot.publish.head import (
-    Head,
-    check_foreign,
-    check_now,
-    check_open,
-    check_request,
-    is_own_branch,
-    no_suggestions,
-    way_of,
-)
-from bot.publish.opening import Proposal, find_target, patterns, propose
-from bot.publish.pushed import tell_pushed
+from bot.publish.change.annotated import annotate
+from bot.publish.change.branch import Target, branch_patterns
+from bot.publish.change.head import Head, check_foreign, is_own_branch, no_suggestions, way_of
+from bot.publish.change.opening import propose
+from bot.publish.change.proposal import Proposal, find_target
+from bot.publish.change.pushed import tell_pushed
+from bot.publish.change.ready import Ready, make_ready, sign_ready
+from bot.publish.change.runs import about_runs, start_runs
+from bot.publish.change.suggested import find_suggested, suggest
+from bot.publish.change.work import Work
+from bot.publish.published import Published
+from bot.publish.pull import check_now, check_open, check_request
 from bot.publish.remote import BranchMovedError, Refs, Remote
-from bot.publish.runs import about_runs, start_runs
-from bot.publish.suggested import find_suggested, suggest
-from bot.publish.tasks import branch_of, read_bounds
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
-from bot.publish.work import Published, Read, Work
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A commit that may be pushed, and what its policy says of it."""
-
-    prepared: Prepared
-    policy: Policy
-    policy_sha: str
-    author: Signature
-    labels: tuple[str, ...] = ()
-
-
-def publish_change(work: Work) -> Published:
-    """Raises `PublishError`, `GateError`, `GitHubError`."""
-    thread = work.request.thread
-    if work.request.pull is not None or (thread is not None and thread.is_pull_request):
-        return _on_pull(work)
-    return _on_branch(work)
-
-
-# From the base branch
-
-
-def _on_branch(work: Work) -> Published:
-    thread, base = work.request.thread, work.request.base_ref
-    number = thread.number if thread and not work.request.task else None
-    name = branch_of(work.request.task) if work.request.task else branch_name(number, title(work.outcome))
-    refs = work.remote.refs(base, *patterns(number, name))
-    _check_base(work, refs)
-    work.remote.fetch(work.outcome.base_sha)
-    work = replace(work, finder=work.rules(_reader(work, refs)))
-    ready = _signed(work, _ready(work, work.outcome.base_sha), refs.heads.values())
-    people = frozenset({refs.default, base})
-    proposal = Proposal(
-        ready.prepared, ready.author, name, base, refs.heads, people, ready.policy, ready.policy_sha,
-        labels=ready.labels,
-    )  # fmt: skip
-    return propose(work, proposal, find_target(work, proposal))
-
-
-def _reader(work: Work, refs: Refs) -> Read | None:
-    """Files of the base branch as it is now, where its tip is the base commit, which is here."""
-    sha = work.outcome.base_sha
-    at_tip = refs.heads.get(work.request.base_ref) == sha
-    return (lambda path: read_base_file(work.git, sha, path)) if at_tip else None
-
-
-def _check_base(work: Work, refs: Refs) -> None:
-    """The base commit brings policy and template, so it must be one that people put on the branch."""
-    base, sha = work.request.base_ref, work.outcome.base_sha
-    head = refs.heads.get(base)
-    if head is None:
-        raise PublishError(f"The base branch {base} is not there any more.")
-    if head != sha and not work.host.contains(work.repository, base, sha):
-        raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")
-
-
-def _ready(work: Work, policy_sha: str) -> _Ready:
-    file = work.request.policy_file
-    policy = load_policy(read_base_file(work.git, policy_sha, file), file)
-    policy, labels = read_bounds(work, policy, policy_sha)
-    identity = work.identity or policy.identity
-    author = Signature(identity.name, identity.email)
-    prepared = prepare_commit(
-        work.git,
-        work.bundle,
-        author,
-        sign_off=policy.pull_request.sign_off,
-        host=server_host(work.remote.url),
-        may_write=work.may_write or paths_that_may_change(policy, work.request.actor.tier),
-        finder=work.finder,
-    )
-    return _Ready(prepared, policy, policy_sha, author, labels)
-
-
-def _signed(work: Work, ready: _Ready, there: Iterable[str]) -> _Ready:
-    """With the commit that GitHub makes where policy asks for signed ones; it may be among those `there`."""
-    if not ready.policy.pull_request.signed:
-        return ready
-    from bot.publish.signing import signed
-
-    return replace(ready, prepared=signed(work, ready.prepared, there))
-
-
-# On a pull request's head
-
-
-def _on_pull(work: Work) -> Published:
+def publish_on_pull(work: Work) -> Published:
     asked = check_request(work.request, work.outcome.base_sha)
     work = replace(work, finder=work.rules(None))
     try:
@@ -145,12 +45,12 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
     moved = _has_moved(work, now)
     ends = _fetch(work, now)
     number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
-    refs = work.remote.refs(*patterns(number, name))
-    ready = _ready(work, ends.policy_sha)
+    refs = work.remote.refs(*branch_patterns(number, name))
+    ready = make_ready(work, ends.policy_sha)
     plain, fork = ready.prepared, now.from_fork(work.repository)
     if fork and (done := find_suggested(work, plain, now)) is not None:
         return done
-    ready = _signed(work, ready, [*refs.heads.values(), *(_later(work, ready, now) if moved else [])])
+    ready = sign_ready(work, ready, [*refs.heads.values(), *(_later(work, ready, now) if moved else [])])
     if moved and work.host.contains(work.repository, now.head_sha, ready.prepared.sha):
         return _pushed(work, now, ready)
     head = Head(now, fork, _is_own(work, now), moved)
@@ -191,7 +91,7 @@ def _has_moved(work: Work, now: PullRequest) -> bool:
     )
 
 
-def _later(work: Work, ready: _Ready, now: PullRequest) -> list[str]:
+def _later(work: Work, ready: Ready, now: PullRequest) -> list[str]:
     """The newest commits of a head that has moved: one that GitHub signed for us may be among them."""
     if not ready.policy.pull_request.signed:
         return []
@@ -218,7 +118,7 @@ def _is_own(work: Work, now: PullRequest) -> bool:
     return False
 
 
-def _push_onto(work: Work, head: Head, push_to: str, ready: _Ready, refs: Refs) -> Published:
+def _push_onto(work: Work, head: Head, push_to: str, ready: Ready, refs: Refs) -> Published:
     now, sha = head.now, ready.prepared.sha
     never = frozenset() if head.fork else frozenset({refs.default, now.base_ref})
     if work.recorder is not None:
@@ -233,7 +133,7 @@ def _push_onto(work: Work, head: Head, push_to: str, ready: _Ready, refs: Refs) 
     return replace(published, notes=(*published.notes, *started))
 
 
-def _pushed(work: Work, now: PullRequest, ready: _Ready) -> Published:
+def _pushed(work: Work, now: PullRequest, ready: Ready) -> Published:
     """The commit is on the head. No text of a pull request tells of it, so a comment does."""
     url = f"{work.remote.of(work.repository, work.repository).url.removesuffix('.git')}/pull/{now.number}"
     notes: tuple[str, ...] = ()
@@ -246,7 +146,7 @@ def _pushed(work: Work, now: PullRequest, ready: _Ready) -> Published:
     return Published(url, now.number, now.head_ref, False, ready.prepared.sha, notes)
 
 
-def _proposal(work: Work, head: Head, base: str, name: str, ready: _Ready, refs: Refs) -> Proposal:
+def _proposal(work: Work, head: Head, base: str, name: str, ready: Ready, refs: Refs) -> Proposal:
     never = frozenset({refs.default, head.now.base_ref, base})
     return Proposal(
         ready.prepared, ready.author, name, base, refs.heads, never, ready.policy, ready.policy_sha, head.fork

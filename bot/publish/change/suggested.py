@@ -19,11 +19,12 @@ from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
 from bot.publish.body.render import render_body
-from bot.publish.commit import Prepared
+from bot.publish.change.commit import Prepared
+from bot.publish.change.work import Work
+from bot.publish.published import Published
 from bot.publish.review_text import held_back
 from bot.publish.thread.markers import is_ours, mark, marked, read_mark
 from bot.publish.thread.place import place_of
-from bot.publish.work import Published, Work
 
 SUGGESTED = "suggested"
 _MARK_ROOM = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.github.errors import GitHubError
 from bot.policy.schema import Policy
-from bot.publish.work import Work
+from bot.publish.change.work import Work
 
 _NO_RUNS = "CI does not start here by itself, since GitHub runs no workflows for what the workflow's own token pushes"
 

@@ -2,7 +2,7 @@
 
 Onto the head itself only where it is the bot's own or the policy lets it be, and only while it is what was worked on.
 Else a pull request of our own: onto the head's branch, or for a fork, whose branch is not here, onto its base, where
-it cannot be a review of suggestions (`bot.publish.suggested`).
+it cannot be a review of suggestions (`bot.publish.change.suggested`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.contracts.errors import PublishError
-from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.request import Request
+from bot.contracts.pulls import PullRequest
 from bot.gate.rules import withholding
 from bot.policy.schema import Policy
 from bot.publish.remote import PREFIX
@@ -43,36 +42,6 @@ class Way:
     push_to: str
     base: str
     note: str = ""
-
-
-def check_request(request: Request, base_sha: str) -> PullRequest:
-    """The pull request that the bundle is for. Raises `PublishError` where its parts do not belong together."""
-    asked, thread = request.pull, request.thread
-    if asked is None:
-        raise PublishError(
-            "The bundle names no pull request, and its request is about one: nothing was done."
-        )
-    if thread is not None and (thread.number, thread.is_pull_request) != (asked.number, True):
-        raise PublishError(f"The bundle is for #{asked.number}, and its thread is another: nothing was done.")
-    if asked.head_sha != base_sha:
-        raise PublishError(
-            f"The bundle's change is to {base_sha[:12]}, and the head of #{asked.number} was "
-            f"{asked.head_sha[:12]}: nothing was done."
-        )
-    return asked
-
-
-def check_now(request: Request, now: PullRequest) -> None:
-    """Raises `PublishError` where what the run went by is not so any more, or never was."""
-    if now.base_ref != request.base_ref:
-        raise PublishError(
-            f"The base of #{now.number} is {now.base_ref}, and the run was for {request.base_ref}: ask again."
-        )
-
-
-def check_open(now: PullRequest) -> None:
-    if now.state is not PullState.OPEN:
-        raise PublishError(f"#{now.number} was {now.state} while the run was under way: nothing was pushed.")
 
 
 def way_of(head: Head, policy: Policy, repository: str, default_branch: str) -> Way:

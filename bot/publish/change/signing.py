@@ -15,8 +15,8 @@ from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
 from bot.contracts.errors import PublishError
 from bot.github.values import TreeEntry
-from bot.publish.commit import Prepared
-from bot.publish.work import Work
+from bot.publish.change.commit import Prepared
+from bot.publish.change.work import Work
 
 _MOST_LOOKED_AT = 30
 _TREE = re.compile(rb"tree ([0-9a-f]+)\n")

@@ -1,66 +1,25 @@
-"""A commit on a branch of the bot's own, and the pull request from it: found again, updated, or opened."""
+"""A commit onto a branch of the bot's own, and its pull request updated or opened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote
 
-from bot.checkout.branches import Signature
 from bot.contracts.request import Tier
 from bot.contracts.wording import count_of
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
-from bot.policy.schema import Policy
-from bot.publish.annotated import annotate
+from bot.publish.base_file import read_template
 from bot.publish.body.render import render_body
 from bot.publish.body.title import title
-from bot.publish.branch import OwnPull, Target, choose_target
-from bot.publish.commit import Prepared, read_template
-from bot.publish.remote import PREFIX
-from bot.publish.runs import about_runs, start_runs
-from bot.publish.tasks import check_alone, check_room, label
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
-from bot.publish.work import OpeningRefusedError, Published, Work
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A commit that is to be offered on a branch called `name`, as a pull request onto the branch `base`.
-
-    `heads` are the server's branches that may be ours, `never` the ones people work on. Keyword, template and
-    workflows to start are those of the policy at `policy_sha`. `foreign` says that the branch will hold commits
-    from outside the repository. `labels` are put on a new pull request.
-    """
-
-    prepared: Prepared
-    author: Signature
-    name: str
-    base: str
-    heads: Mapping[str, str]
-    never: frozenset[str]
-    policy: Policy
-    policy_sha: str
-    foreign: bool = False
-    labels: tuple[str, ...] = ()
-
-
-def patterns(number: int | None, name: str) -> tuple[str, ...]:
-    """Every branch that a result for this thread may be on: title and slug may have changed."""
-    if number is None:
-        return (name, f"{name}-*")
-    start = f"{PREFIX}{name.removeprefix(PREFIX).partition('-')[0]}-{number}"
-    return (start, f"{start}-*")
-
-
-def find_target(work: Work, proposal: Proposal) -> Target:
-    """Asks GitHub for our own pull requests from the branches that may be ours."""
-    heads = {branch: sha for branch, sha in proposal.heads.items() if branch not in proposal.never}
-    own = _own_pulls(work, proposal, heads)
-    target = choose_target(proposal.name, proposal.prepared.sha, heads, own, never=proposal.never)
-    check_alone(work, target)
-    check_room(work, target, proposal.policy.maintenance.open_pulls)
-    return target
+from bot.publish.change.annotated import annotate
+from bot.publish.change.branch import Target
+from bot.publish.change.proposal import Proposal, subject_of
+from bot.publish.change.runs import about_runs, start_runs
+from bot.publish.change.task import label
+from bot.publish.change.work import OpeningRefusedError, Work
+from bot.publish.published import Published
+from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 
 def propose(work: Work, proposal: Proposal, target: Target) -> Published:
@@ -80,53 +39,6 @@ def propose(work: Work, proposal: Proposal, target: Target) -> Published:
     annotated = annotate(work, proposal.prepared)
     started = start_runs(work, proposal.policy, target.branch, foreign=proposal.foreign)
     return replace(published, notes=(*published.notes, *annotated, *started))
-
-
-# What is there already
-
-
-def _own_pulls(work: Work, proposal: Proposal, heads: Mapping[str, str]) -> list[OwnPull]:
-    """Our open pull requests for this thread: by branch, mark and author, and never by the name alone."""
-    commit, wanted = proposal.prepared.sha, _subject(work)
-    found: list[OwnPull] = []
-    for branch in sorted(heads, key=len):
-        for pull in work.host.open_pulls(work.repository, branch):
-            fields = read_mark(pull.body, PULL_REQUEST)
-            if fields is None or pull.base_branch != proposal.base:
-                continue
-            if {name: fields.get(name, "") for name in wanted} != wanted:
-                continue
-            if not is_ours(pull.author, work.host.me()):
-                continue
-            recorded = fields.get("head", "")
-            known = heads[branch] in (recorded, commit)
-            found.append(
-                OwnPull(
-                    pull,
-                    recorded,
-                    untouched=known or _only_ours(work, pull, heads[branch], proposal.author),
-                    followed=not known and work.host.contains(work.repository, branch, commit),
-                )
-            )
-    return found
-
-
-def _subject(work: Work) -> dict[str, str]:
-    """What a pull request of ours is for, as its mark says it: a task's is for that, wherever it was asked for."""
-    thread, task = work.request.thread, work.request.task
-    return {"issue": str(thread.number) if thread and not task else "none", "task": task}
-
-
-def _only_ours(work: Work, pull: PullData, tip: str, author: Signature) -> bool:
-    """Where the mark is older than the branch (a run died between push and edit), its one commit tells. It must be the
-    `tip` that git reports: the API may still list what was there before somebody pushed."""
-    commits = work.host.pull_commits(work.repository, pull.number)
-    if len(commits) != 1 or commits[0].sha != tip:
-        return False
-    return {commits[0].author_email, commits[0].committer_email} == {author.email}
-
-
-# Writing
 
 
 def _push(work: Work, proposal: Proposal, target: Target) -> None:
@@ -157,7 +69,7 @@ def _body(work: Work, proposal: Proposal, target: Target) -> str:
         links=work.links,
         template=read_template(work.git, proposal.policy_sha),
     )
-    fields = {**_subject(work), "base": outcome.base_sha, "head": proposal.prepared.sha}
+    fields = {**subject_of(work), "base": outcome.base_sha, "head": proposal.prepared.sha}
     return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
 
 

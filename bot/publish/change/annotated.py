@@ -9,12 +9,12 @@ from bot.contracts.pulls import Annotation, Side
 from bot.contracts.wording import count_of
 from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
+from bot.publish.change.commit import Prepared
+from bot.publish.change.work import Work
 from bot.publish.check_run import CheckReport, report
-from bot.publish.commit import Prepared
 from bot.publish.evidence.counted import count_new, new_problems
 from bot.publish.evidence.lines import problem_line
 from bot.publish.text.shown import shown_plain
-from bot.publish.work import Work
 
 NAME = "Slash Agent problems"
 MOST = 200

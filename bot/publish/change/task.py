@@ -9,11 +9,11 @@ from bot.contracts.request import Tier
 from bot.contracts.wording import count_of
 from bot.github.errors import GitHubError
 from bot.policy.schema import Policy
-from bot.publish.branch import Target
-from bot.publish.commit import read_base_file
+from bot.publish.base_file import read_base_file
+from bot.publish.change.branch import Target
+from bot.publish.change.work import Work
 from bot.publish.remote import PREFIX
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
-from bot.publish.work import Work
 from bot.tasks.apply import bounded
 from bot.tasks.file import path_of, read_task
 from bot.tasks.task import Task

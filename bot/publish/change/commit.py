@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from bot.checkout.branches import Signature, commit_tree
 from bot.checkout.git import Git
-from bot.contracts.errors import GateError, PublishError
+from bot.contracts.errors import GateError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
 from bot.gate.patch import judge_patch
@@ -19,13 +19,11 @@ from bot.gate.secrets import Finder
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
-from bot.publish.body import template
 from bot.publish.body.title import title
 from bot.publish.bundle.read import Bundle
 
 _MESSAGE_LIMIT = 8_000
 _SUBJECT_LIMIT = 120
-_FILE_LIMIT = 256 << 10
 _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 
@@ -90,36 +88,3 @@ def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: 
 
 def server_host(url: str) -> str:
     return urlsplit(url).hostname or "github.com"
-
-
-def read_base_file(git: Git, sha: str, path: str) -> str | None:
-    """A text file of the commit, or `None` where it has no regular file there."""
-    listing = git.run("ls-tree", "-z", "--full-tree", "-l", sha, "--", path)
-    mode, _, entry = listing.partition(b" ")
-    if mode not in (b"100644", b"100755"):
-        return None
-    _, blob, size = entry.partition(b"\t")[0].split()
-    if int(size) > _FILE_LIMIT:
-        raise PublishError(
-            f"{path} of the base commit has {int(size):,} bytes; {_FILE_LIMIT:,} is the limit."
-        )
-    return git.run("cat-file", "blob", blob.decode()).decode(errors="replace")
-
-
-def read_template(git: Git, sha: str) -> str:
-    """The repository's pull-request template at the base commit, or empty."""
-    for folder in template.FOLDERS:
-        place = f"{sha}:{folder}"
-        names = _names(git, place) if not folder or _is_folder(git, sha, folder) else []
-        for name in sorted(names):
-            if template.NAME.fullmatch(name):
-                return read_base_file(git, sha, f"{folder}/{name}".lstrip("/")) or ""
-    return ""
-
-
-def _is_folder(git: Git, sha: str, folder: str) -> bool:
-    return git.run("ls-tree", "-z", "--full-tree", sha, "--", folder).startswith(b"040000 tree")
-
-
-def _names(git: Git, tree: str) -> list[str]:
-    return git.run("ls-tree", "-z", "--name-only", tree).decode(errors="replace").split("\0")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bot.contracts.pulls import PullRequest
 from bot.publish.body.render import render_body
-from bot.publish.commit import Prepared
+from bot.publish.change.commit import Prepared
+from bot.publish.change.work import Work
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.place import Place, place_of
-from bot.publish.work import Work
 
 PUSHED = "pushed"
 
