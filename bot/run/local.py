@@ -17,7 +17,6 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import Noted, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.providers.connect import default_model
-from bot.run.cut_off import cut_off
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lock import held
@@ -84,7 +83,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
         view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop, view.interrupted, cut_off(folder, asked.out, view, "slash-agent fix")):
+    with cancelled_by_signals(stop, view.interrupted):
         return _keep(asked, repo, folder, run_job(job, stop))
 
 
@@ -134,8 +133,7 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
         said = str(error).rstrip(".")
         raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
     finally:
-        if not ended.unjudged:
-            folder.drop_trees()
+        folder.drop_trees()
     return Fixed(outcome, exit_code(outcome.stop_reason, outcome.status), bundle, branch, unseen)
 
 
