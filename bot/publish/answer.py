@@ -12,7 +12,7 @@ from bot.github.host import Host
 from bot.publish.body.footer import Links, figures
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
-from bot.publish.review_text import shown_markdown
+from bot.publish.review.text import shown_markdown
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_line
 from bot.publish.thread.comments import put_comment

@@ -152,7 +152,7 @@ def _check_verb(bundle: Bundle) -> None:
 def _answer_of(status: Status) -> PublishAnswer | None:
     """What publishes a run that came to no change; imported when it is needed."""
     if status is Status.REVIEWED:
-        from bot.publish.review import publish_review
+        from bot.publish.review.publish import publish_review
 
         return publish_review
     if status is Status.PLANNED:

@@ -45,7 +45,7 @@ from bot.publish.base_file import read_base_file
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
-from bot.publish.review_text import shown_markdown
+from bot.publish.review.text import shown_markdown
 from bot.publish.thread.markers import WRITE, is_ours, mark, marked, read_mark
 from bot.publish.thread.state import is_own, thread_state
 from bot.tasks.allowed import allowance_of, standing_of

@@ -145,7 +145,7 @@ def _since(github: GitHub, request: Request) -> str:
     """The head that was reviewed last, where only what is new is to be reviewed."""
     if request.verb is not Verb.REVIEW or request.pull is None or request.options.get("full") == "true":
         return ""
-    from bot.publish.review_past import last_reviewed
+    from bot.publish.review.past import last_reviewed
 
     return last_reviewed(github, request.repository, request.pull.number)
 

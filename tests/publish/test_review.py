@@ -14,7 +14,7 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.findings.fingerprints import fingerprint
 from bot.publish.check_run import CheckReport, report
-from bot.publish.review_past import CHECK, last_reviewed, review_mark, trace_of
+from bot.publish.review.past import CHECK, last_reviewed, review_mark, trace_of
 from bot.publish.thread.place import place_of
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text

@@ -21,7 +21,7 @@ from bot.gate.rules import refusal, withholding
 from bot.gate.text import withhold_if_secret
 from bot.publish.body.footer import Links
 from bot.publish.body.render import LIMIT
-from bot.publish.review_past import FINDING
+from bot.publish.review.past import FINDING
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_line, shown_plain
 from bot.publish.thread.markers import mark, marked

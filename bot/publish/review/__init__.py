@@ -1,0 +1,1 @@
+"""A bundle's review, made anew on what is fetched here, as one review on GitHub."""
