@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
 
 from bot.contracts.errors import GateError
@@ -30,6 +32,22 @@ class HostileTree(GateError):
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
         self.path = path
+
+
+class NoRoom(GateError):
+    """The gate could not look, for want of what the machine has too little of. It said nothing of the tree."""
+
+
+def no_room(error: Exception) -> NoRoom | None:
+    """What `error` was, an `OSError` or one of git's, where the machine had too little of something."""
+    number = error.errno if isinstance(error, OSError) else None
+    words = next(
+        (os.strerror(one) for one in _SHORTAGES if one == number or os.strerror(one) in str(error)), ""
+    )
+    return NoRoom(f"there was no room to judge the work tree: {words}. It is kept") if words else None
+
+
+_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 def shown(path: str) -> str:

@@ -2,17 +2,39 @@
 
 The rules are evaluated by git in a folder that holds the base's `.gitignore` files and nothing else, so what
 the agent wrote into the tree's own cannot hide a file, or a change of a rule.
+
+A rule that ends in a slash matches folders alone, and git looks on the disk for which is which. To make thirty thousand
+folders there took a minute. So git is asked for a file in each, which is not there either: that tells of nearly all.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.checkout.git import GitError
 from bot.gate.objects import FILE, PROGRAM, Entry, contents
 from bot.gate.scratch import Scratch
+
+
+class _Rule(NamedTuple):
+    """The last one that matches a path, as git names it: the file that it is in, the line, its words."""
+
+    file: bytes = b""
+    line: bytes = b""
+    words: bytes = b""
+
+    @property
+    def ignores(self) -> bool:
+        return bool(self.words) and not self.words.startswith(b"!")
+
+    @property
+    def for_folders(self) -> bool:
+        return self.words.endswith(b"/")
 
 
 class IgnoreRules:
@@ -21,6 +43,7 @@ class IgnoreRules:
     def __init__(self, scratch: Scratch, base: Mapping[str, Entry]) -> None:
         self._scratch = scratch
         self._folder = scratch.folder / "rules"
+        self._inner = f"/{secrets.token_hex(16)}"
         self._rules = {
             path: entry.sha
             for path, entry in base.items()
@@ -32,13 +55,27 @@ class IgnoreRules:
         if not folders and not files:
             return [], []
         self._lay_out()
-        for folder in folders:
-            # A rule ending in a slash matches folders only, and git looks on disk for which is which.
-            os.makedirs(self._folder / folder, exist_ok=True)
-        ignored = self._ignored([*folders, *(path for path in files if not (self._folder / path).is_dir())])
+        asked = [path for path in files if not os.path.isdir(self._folder / path)]
+        found = self._found([*chain.from_iterable((path, path + self._inner) for path in folders), *asked])
+        ignored = {path for path in asked if found[path].ignores}
+        ignored.update(self._ignored_folders(folders, found))
         return [path for path in folders if path not in ignored], [
             path for path in files if path not in ignored
         ]
+
+    def _ignored_folders(self, folders: Sequence[str], found: Mapping[str, _Rule]) -> Iterator[str]:
+        """`found` takes no path for a folder but what the file in it is in. Where the same rule matches both that file
+        and the bare path, either could be meant; then the folder is made, and asked for once more."""
+        doubtful: list[str] = []
+        for path in folders:
+            rule = found[path + self._inner]
+            if rule.ignores and rule.for_folders:
+                yield path
+            elif rule.ignores and rule == found[path]:
+                os.makedirs(self._folder / path, exist_ok=True)
+                doubtful.append(path)
+        again = self._found(doubtful)
+        yield from (path for path in doubtful if again[path].ignores)
 
     def _lay_out(self) -> None:
         if self._folder.exists():
@@ -51,19 +88,21 @@ class IgnoreRules:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
 
-    def _ignored(self, paths: Sequence[str]) -> set[str]:
+    def _found(self, paths: Sequence[str]) -> Mapping[str, _Rule]:
+        """The rule of each path, an empty one where none matches."""
         if not paths:
-            return set()
+            return {}
         try:
             output = self._scratch.render.run(
-                "check-ignore", "--no-index", "--stdin", "-z",
+                "check-ignore", "--no-index", "--verbose", "--non-matching", "--stdin", "-z",
                 # The dot keeps a name that begins with a colon from being read as a pattern.
                 input=b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths),
                 work_tree=self._folder, env={"GIT_LITERAL_PATHSPECS": "0"},
             )  # fmt: skip
         except GitError as error:
-            # Exit code 1 and not a word: nothing is ignored.
+            # Exit code 1 and not a word: no rule matches any.
             if error.detail == "exit code 1":
-                return set()
+                return dict.fromkeys(paths, _Rule())
             raise
-        return {os.fsdecode(path)[2:] for path in output.split(b"\0") if path}
+        told = output.split(b"\0")
+        return {os.fsdecode(told[at + 3])[2:]: _Rule(*told[at : at + 3]) for at in range(0, len(told) - 1, 4)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from bot.checkout.git import Git
-from bot.contracts.errors import GateError
-from bot.gate.errors import DEFAULT_LIMITS, GateLimits, HostileTree
+from bot.checkout.git import Git, GitError
+from bot.contracts.errors import AgentError, GateError
+from bot.gate.errors import DEFAULT_LIMITS, GateLimits, HostileTree, no_room
 from bot.gate.objects import listing
 from bot.gate.scratch import scratch
 from bot.gate.verdict import HoldsSecret, MayWrite, Verdict, decide
@@ -31,15 +31,15 @@ def judge_tree(
     `may_write` gives a reason to withhold a path, or `None`. New files in `passed_over`, made by setup before
     the agent began, are not part of the patch. `holds_secret` names a secret in bytes that are to leave, withheld
     ones included. An empty patch with nothing withheld means that nothing changed. Raises `HostileTree` for links
-    out, submodules, names, limits and secrets.
+    out, submodules, names, limits and secrets, `NoRoom` where the machine has too little disk for the gate's own files.
     """
     try:
         with scratch(git, base_sha) as room:
             base = listing(git, base_sha)
             found = changes(room, base, tree, limits, passed_over)
             return decide(room, base_sha, base, found, limits, may_write, holds_secret)
-    except OSError as error:
-        raise GateError(f"the gate could not judge {tree}: {error.strerror or error}") from error
+    except (OSError, GitError) as error:
+        raise _failed(f"the gate could not judge {tree}", error) from error
 
 
 def untracked_files(
@@ -52,5 +52,11 @@ def untracked_files(
     try:
         with scratch(git, base_sha) as room:
             return untracked(room, listing(git, base_sha), tree, limits)
-    except OSError as error:
-        raise GateError(f"the gate could not read {tree}: {error.strerror or error}") from error
+    except (OSError, GitError) as error:
+        raise _failed(f"the gate could not read {tree}", error) from error
+
+
+def _failed(what: str, error: OSError | GitError) -> AgentError:
+    if room := no_room(error):
+        return room
+    return error if isinstance(error, GitError) else GateError(f"{what}: {error.strerror or error}")

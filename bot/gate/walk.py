@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bot.gate.errors import GateLimits, HostileTree, shown
+from bot.gate.errors import GateLimits, HostileTree, no_room, shown
 from bot.gate.ignored import IgnoreRules
 from bot.gate.objects import FILE, GITLINK, LINK, PROGRAM, Change, Entry, blob_id, sizes
 from bot.gate.reader import Beneath, opened, read_all
@@ -57,7 +57,7 @@ def _walking(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: Ga
         try:
             yield _Walk(scratch, base, beneath, limits)
         except OSError as error:
-            raise HostileTree(
+            raise no_room(error) or HostileTree(
                 f"the work tree cannot be read: {error.strerror}: {shown(str(error.filename))}"
             ) from error
 
@@ -162,7 +162,8 @@ class _Walk:
                 return
             if error.errno == errno.ENXIO:
                 raise HostileTree(f"{shown(path)} is a socket or a device, not a file", path) from error
-            raise HostileTree(f"{shown(path)} cannot be read: {error.strerror}", path) from error
+            unread = HostileTree(f"{shown(path)} cannot be read: {error.strerror}", path)
+            raise no_room(error) or unread from error
         try:
             self._compare_file(descriptor, path, old)
         finally:
@@ -241,9 +242,8 @@ class _Walk:
         try:
             return self._beneath.open_folder(folder or ".")
         except OSError as error:
-            raise HostileTree(
-                f"the folder {shown(folder)} cannot be read: {error.strerror}", folder
-            ) from error
+            unread = HostileTree(f"the folder {shown(folder)} cannot be read: {error.strerror}", folder)
+            raise no_room(error) or unread from error
 
     def _list(self, descriptor: int) -> Iterator[tuple[str, bool]]:
         with os.scandir(descriptor) as entries:

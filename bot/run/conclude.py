@@ -25,6 +25,7 @@ from bot.contracts.request import Request
 from bot.contracts.tested import Coverage
 from bot.contracts.wording import count_of, sentence
 from bot.evidence.compare import failing
+from bot.gate.errors import NoRoom
 from bot.gate.tree import Verdict
 from bot.run.profiles import SUBMIT_PLAN, Profile
 from bot.run.results import Handed
@@ -181,6 +182,10 @@ def _reason(
     withheld: Sequence[WithheldFile],
 ) -> str:
     """One or two sentences for people: why the run ended as it did and, without a result, why there is none."""
+    if isinstance(judged, NoRoom):
+        return (
+            f"The gate could not look: {judged}: `slash-agent salvage` of the run's folder judges it again."
+        )
     if isinstance(judged, GateError):
         return sentence(f"The gate refused the diff: {judged}")
     if stop is StopReason.GATE:

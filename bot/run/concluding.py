@@ -9,6 +9,7 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import Outcome
+from bot.gate.errors import NoRoom
 from bot.providers.models import doubts
 from bot.run import limits_met
 from bot.run.conclude import Facts, outcome
@@ -53,8 +54,9 @@ def conclude(run: Run, end: LoopEnd, model: ModelInfo) -> Ended:
     _record(run, concluded, verdict.tree_sha if verdict else "")
     outputs = gather(run.job.folder, run.detector.kept)
     return Ended(
-        run.checkout, run.policy, concluded, verdict, handed.plan, handed.review, handed.writes, outputs
-    )
+        run.checkout, run.policy, concluded, verdict, handed.plan, handed.review, handed.writes, outputs,
+        isinstance(judged, NoRoom),
+    )  # fmt: skip
 
 
 def _record(run: Run, concluded: Outcome, tree_sha: str) -> None:

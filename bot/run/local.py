@@ -133,7 +133,8 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
         said = str(error).rstrip(".")
         raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
     finally:
-        folder.drop_trees()
+        if not ended.unjudged:
+            folder.drop_trees()
     return Fixed(outcome, exit_code(outcome.stop_reason, outcome.status), bundle, branch, unseen)
 
 

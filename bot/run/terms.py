@@ -61,7 +61,8 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What a run has to show. `verdict` is `None` when the gate refused the tree, and in a run that only reads.
-    `outputs` is what `bot.run.outputs` hands on."""
+    `unjudged` says that the gate could not look: the tree is all there is of the diff. `outputs` is what
+    `bot.run.outputs` hands on."""
 
     checkout: Checkout
     policy: Policy
@@ -71,3 +72,4 @@ class Ended:
     review: Review | None = None
     writes: Writes | None = None
     outputs: bytes = b""
+    unjudged: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate.errors import GateLimits
+from bot.checkout.git import GitError
+from bot.gate.errors import GateLimits, NoRoom, no_room
+from bot.gate.ignored import IgnoreRules
+from bot.gate.objects import listing
+from bot.gate.scratch import scratch
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
 
@@ -220,6 +225,58 @@ def test_a_list_of_what_is_allowed_works_as_in_git(tmp_path: Path) -> None:
     desk.write("src/inner/a.py")
     desk.write("src/inner/a.txt")
     assert [file.path for file in desk.judge().files] == ["src/inner/a.py"]
+
+
+WHAT_IS_WHAT = [
+    ["build"], ["build/"], ["build/*"], ["build/*", "!build/a"], ["*", "!*/", "!*.py"], ["a/", "!a/"], ["a", "!a/"],
+    ["*", "!a"], ["/a/*", "!/a/b/", "/a/b/x.py"], ["**/b/", "!a/b"], ["/*", "!/a"], ["?", "!b/"], ["\\!b", "*/"],
+]  # fmt: skip
+
+
+def test_what_is_a_folder_is_known_without_making_it(tmp_path: Path) -> None:
+    """By what git itself would add, each list of rules in a folder of its own."""
+    repository = Repository(tmp_path / "source")
+    lists = {f"{number}/.gitignore": "\n".join([*rules, ""]) for number, rules in enumerate(WHAT_IS_WHAT)}
+    repository.commit(**lists)
+    desk = bench(tmp_path, repository)
+    for number in range(len(WHAT_IS_WHAT)):
+        for place in ("a", "b", "build", "a/b", "b/a", "a/build", "build/a", "!b"):
+            for root in (desk.tree, repository.path):
+                (root / f"{number}" / place).mkdir(parents=True, exist_ok=True)
+                (root / f"{number}" / place / "x.py").touch()
+    added = repository.git("ls-files", "--others", "--exclude-standard").splitlines()
+    assert sorted(file.path for file in desk.judge().files) == sorted(added)
+
+
+def test_no_folder_is_made_for_a_folder(desk: Bench) -> None:
+    """Thirty thousand of them took a minute, and what a full disk refused was the diff."""
+    git_dir, base = desk.checkout.git, desk.checkout.base_sha
+    with scratch(git_dir, base) as room:
+        rules = IgnoreRules(room, listing(git_dir, base))
+        new = [f"new{number}" for number in range(9)]
+        assert rules.left_in([*new, "build", "node_modules"], ["x.log"]) == (new, [])
+        assert os.listdir(room.folder / "rules") == [".gitignore"]
+
+
+def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the gate cannot look, the tree must be kept: it is all there is of the diff."""
+
+    def full(*args: object, **named: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    desk.write("a.txt", "two\n")
+    for place in (
+        "bot.gate.scratch.tempfile.mkdtemp",
+        "bot.gate.ignored.os.path.isdir",
+        "bot.gate.walk.os.read",
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(place, full)
+            desk.write("new.txt")
+            with pytest.raises(NoRoom, match="no room to judge the work tree: No space left on device"):
+                desk.judge()
+    assert no_room(GitError("hash-object", "error: unable to write file: No space left on device"))
+    assert no_room(GitError("hash-object", "fatal: bad object")) is None
 
 
 def test_a_file_named_like_an_ignored_folder_is_taken(desk: Bench) -> None:
