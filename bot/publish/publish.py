@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bot.publish.writes import Proposed
 
 if TYPE_CHECKING:
-    from bot.publish.plan import Approval
+    from bot.publish.plan.approved import Approval
 
 __all__ = ["Published", "publish"]
 
@@ -156,7 +156,7 @@ def _answer_of(status: Status) -> PublishAnswer | None:
 
         return publish_review
     if status is Status.PLANNED:
-        from bot.publish.plan import publish_plan
+        from bot.publish.plan.posted import publish_plan
 
         return publish_plan
     if status in (Status.ANSWERED, Status.NEEDS_INPUT):
@@ -205,7 +205,7 @@ def _check_approved(host: Host, place: Place | None, request: Request) -> Approv
     """A plan is carried out once, as it was posted. `None` where there is no plan in this."""
     if request.verb not in (Verb.APPROVE, Verb.CONTINUE) and request.plan is None:
         return None
-    from bot.publish.plan import check_approved
+    from bot.publish.plan.approved import check_approved
 
     return check_approved(host, place, request)
 
@@ -215,7 +215,7 @@ def _tell_carried_out(
 ) -> tuple[str, ...]:
     if approval is None:
         return ()
-    from bot.publish.plan import tell_carried_out
+    from bot.publish.plan.approved import tell_carried_out
 
     return tell_carried_out(host, place, approval, number)
 

@@ -25,7 +25,7 @@ from bot.intake.command import PLAN, Command, parse_command
 from bot.intake.context import bare_thread
 from bot.intake.event import CommentEvent, Event, ReviewEvent
 from bot.intake.who import tier_of
-from bot.publish.plan import plan_gone_on_with
+from bot.publish.plan.approved import plan_gone_on_with
 from bot.publish.thread.markers import PROGRESS, asking_comment
 from bot.publish.thread.place import Place, key_of
 from bot.publish.thread.traces import Trace, comes_before, traces

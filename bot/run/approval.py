@@ -9,7 +9,7 @@ from bot.contracts.request import Request
 from bot.github.host import Host
 from bot.intake.answers import Refusal
 from bot.intake.command import PLAN
-from bot.publish.plan import find_plan
+from bot.publish.plan.found import find_plan
 from bot.publish.thread.place import Place
 
 

@@ -17,7 +17,9 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
 from bot.publish.body.footer import NO_LINKS
 from bot.publish.bundle.read import Bundle
-from bot.publish.plan import find_plan, mark_carried_out, plan_gone_on_with, plan_text
+from bot.publish.plan.approved import mark_carried_out, plan_gone_on_with
+from bot.publish.plan.comment import plan_text
+from bot.publish.plan.found import find_plan
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS
 from bot.publish.thread.place import Place

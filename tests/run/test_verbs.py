@@ -14,7 +14,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Outcome, Status, StopReason
 from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Verb
-from bot.publish.plan import find_plan
+from bot.publish.plan.found import find_plan
 from bot.publish.thread.place import place_of
 from bot.report.page import render_page
 from bot.run.conclude import exit_code
