@@ -201,12 +201,19 @@ def test_a_command_killed_by_a_signal_names_it(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"command": " \n"}, {"command": "a\0b"}, {"command": "true", "timeout": 21601}]
+    ("arguments", "said"),
+    [
+        ({"command": " \n"}, "is empty"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"command": "echo \ud800"}, "holds half of a character"),
+        ({"command": "true", "timeout": 21601}, "whole number from 1 to"),
+    ],
 )
 def test_arguments_that_make_no_sense_are_answered_with_an_error(
-    workshop: Workshop, arguments: dict[str, object]
+    workshop: Workshop, arguments: dict[str, object], said: str
 ) -> None:
-    assert bash(workshop, **arguments).is_error  # type: ignore[arg-type] - a table of bad arguments
+    outcome = bash(workshop, **arguments)  # type: ignore[arg-type] - a table of bad arguments
+    assert (outcome.is_error, said in outcome.content) == (True, True)
 
 
 def test_a_background_child_that_keeps_the_output_does_not_hang_the_call(workshop: Workshop) -> None:

@@ -40,12 +40,12 @@ class Channel:
     def send(self, message: Mapping[str, Any], deadline: float) -> None:
         """Raises `WireError` when the other side is gone, or takes nothing until `deadline` (monotonic)."""
         view = memoryview(wire.encode(message))
-        writing = select.poll()
-        writing.register(self._outgoing, select.POLLOUT)
         while view:
             try:
                 view = view[os.write(self._outgoing, view) :]
             except BlockingIOError:
+                writing = select.poll()
+                writing.register(self._outgoing, select.POLLOUT)
                 if not writing.poll(_milliseconds_to(deadline)):
                     raise WireError("the other side does not read what it is sent") from None
             except OSError as error:

@@ -25,7 +25,7 @@ class FolderNote:
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
-        self._script = self._note = ""
+        self._script = self._note = self._named = ""
         self._fd = -1
         self._known: tuple[object, ...] = ()
         self._read = 0
@@ -39,7 +39,7 @@ class FolderNote:
         except OSError:
             self._forget()
             return {}
-        return {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", self._script)}  # bash expands the value
+        return {"BASH_ENV": self._named}
 
     def take(self) -> str | None:
         """Where the shell ended; empty where that folder is gone. `None` where it noted nothing: killed, replaced by
@@ -55,6 +55,7 @@ class FolderNote:
         self._forget()
         self._note = os.path.join(self._folder, f".cwd-{seq}")
         self._script = f"{self._note}.sh"
+        self._named = re.sub(r'([$`"\\])', r"\\\1", self._script)  # bash expands the value
         for path in (self._note, self._script):
             with suppress(FileNotFoundError):
                 os.unlink(path)

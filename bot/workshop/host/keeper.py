@@ -4,10 +4,10 @@ Forked from the host, it runs one command after the other, and is done with one 
 left. What the command does to its own processes (new sessions, double forks, an emptied environment) makes no
 difference: whoever loses its parent becomes a child of this process. It ends with the host.
 
-What is said over the socket: the host sends `RUN`, the length of a JSON object and the object (`argv`, `cwd`, `tell`,
-`environment` or `null` for that of the command before) with a descriptor for both outputs, and `SWEEP` where all that
-is left should be killed now. The keeper answers with `REPLY`: `FAILED`, or with `tell` `BEGUN`, first; `ENDED` when the
-command is over and left something running; `DONE` when nothing of it is left.
+What is said over the socket: the host sends `RUN`, the length of an `order` and the order, with a descriptor for both
+outputs, and `SWEEP` where all that is left should be killed now. The keeper answers with `REPLY`: `FAILED`, or where it
+should tell `BEGUN`, first; `ENDED` when the command is over and left something running; `DONE` when nothing of it is
+left.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import contextlib
 import ctypes
 import errno
 import gc
-import json
 import os
 import select
 import signal
 import struct
 import sys
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, NoReturn
 
 from bot.workshop.host import descendants, limits
 from bot.workshop.host.limits import Limits
@@ -35,6 +34,7 @@ REPLY = struct.Struct("=iii")
 """What it is, then: the process id; the error number; the exit code and 0; the exit code and how many were killed."""
 LENGTH = struct.Struct("=I")
 
+_TELL = b"tell"
 _HEAD = len(RUN) + LENGTH.size
 _AT_ONCE = 1 << 14
 
@@ -46,7 +46,36 @@ _PASSED_OVER = {
     signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM,
     signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGXCPU,
 }  # fmt: skip
+_NO_PATH = os.fsencode(os.defpath)
 _DEFAULTS = (*sorted(_PASSED_OVER), signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class Job(NamedTuple):
+    """A command. Its keeper tells of its beginning where it should `tell`; `environment` is `None` for that of the
+    command before."""
+
+    argv: Sequence[bytes]
+    cwd: bytes
+    tell: bool
+    environment: Mapping[bytes, bytes] | None
+
+
+def order(argv: Sequence[str], cwd: str, environment: Mapping[str, str] | None, *, tell: bool) -> bytes:
+    """The bytes that `job_of` reads: nothing in them can hold a NUL. Raises `ValueError` where something does."""
+    words = [_TELL if tell else b"", os.fsencode(cwd), b"%d" % len(argv), *map(os.fsencode, argv)]
+    for name, value in (environment or {}).items():
+        words += (os.fsencode(name), os.fsencode(value))
+    said = b"\0".join(words)
+    if said.count(b"\0") != len(words) - 1:
+        raise ValueError("a NUL in a command or its environment")
+    return said + (b"" if environment is None else b"\0")
+
+
+def job_of(said: bytes) -> Job:
+    words = said.split(b"\0")
+    end = 3 + int(words[2])
+    environment = dict(zip(words[end::2], words[end + 1 :: 2], strict=False)) if len(words) > end else None
+    return Job(words[3:end], words[1], words[0] == _TELL, environment)
 
 
 def live(sock: int, chosen: Limits) -> NoReturn:
@@ -93,7 +122,7 @@ def _signalled(number: int) -> int:
 class _Keeper:
     def __init__(self, sock: int) -> None:
         self._sock = _socket.socket(fileno=sock)
-        self._environment: dict[str, str] = {}
+        self._environment: Mapping[bytes, bytes] = {}
         self._woken = _signalled(signal.SIGCHLD)
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
@@ -115,16 +144,16 @@ class _Keeper:
             said += self._exactly(_HEAD - len(said))
             size = LENGTH.unpack_from(said, len(RUN))[0]
             try:
-                job = json.loads(said[_HEAD:] + self._exactly(size - (len(said) - _HEAD)))
-                if job["environment"] is not None:
-                    self._environment = job["environment"]
-                leader = _start(job["argv"], job["cwd"], self._environment, output)
+                job = job_of(said[_HEAD:] + self._exactly(size - (len(said) - _HEAD)))
+                if job.environment is not None:
+                    self._environment = job.environment
+                leader = _start(job, self._environment, output)
             except OSError as error:
                 self._say(FAILED, error.errno or errno.EIO)
                 continue
             finally:
                 os.close(output)
-            if job["tell"]:
+            if job.tell:
                 self._say(BEGUN, leader)
             self._see_off(leader)
 
@@ -165,12 +194,12 @@ class _Keeper:
             return  # the host is gone; the next read ends this process
 
 
-def _start(argv: list[str], cwd: str, environment: dict[str, str], output: int) -> int:
-    os.chdir(cwd)
+def _start(job: Job, environment: Mapping[bytes, bytes], output: int) -> int:
+    os.chdir(job.cwd)
     try:
         return os.posix_spawn(
-            _found(argv[0], environment),
-            argv,
+            _found(job.argv[0], environment.get(b"PATH", _NO_PATH)),
+            job.argv,
             environment,
             file_actions=(
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
@@ -185,7 +214,7 @@ def _start(argv: list[str], cwd: str, environment: dict[str, str], output: int) 
         os.chdir("/")
 
 
-def _found(program: str, environment: Mapping[str, str]) -> str:
+def _found(program: bytes, path: bytes) -> bytes:
     """`program` by the PATH of the command; as it is where it is a path already."""
-    places = [os.path.join(folder, program) for folder in os.get_exec_path(environment)]
-    return next((place for place in places if "/" not in program and os.access(place, os.X_OK)), program)
+    places = (os.path.join(folder, program) for folder in path.split(b":"))
+    return next((place for place in places if b"/" not in program and os.access(place, os.X_OK)), program)

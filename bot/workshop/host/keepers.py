@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _socket
 import contextlib
-import json
 import os
 import select
 import signal
@@ -62,8 +61,8 @@ class Keeper:
         """Have a command started with both its outputs going to the descriptor `output`; a word follows where that
         fails, and where it is done if it should `tell`. Nothing is waited for, since the command may stop its keeper.
         Raises `EOFError` when that is gone."""
-        given = None if environment == self._environment else dict(environment)
-        job = json.dumps({"argv": list(argv), "cwd": str(cwd), "environment": given, "tell": tell}).encode()
+        given = None if environment == self._environment else environment
+        job = keeper.order(argv, str(cwd), given, tell=tell)
         message = keeper.RUN + keeper.LENGTH.pack(len(job)) + job
         descriptor = output.to_bytes(4, sys.byteorder)
         try:

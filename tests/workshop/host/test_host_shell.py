@@ -13,12 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.workshop.host import descendants, usage
 from bot.workshop.host import limits as limits_module
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.disk_use import DiskUse
-from bot.workshop.host.keeper import SWEEP
+from bot.workshop.host.keeper import SWEEP, job_of, order
 from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.limits import MIB, Limits, Over, limits
 from bot.workshop.host.shell import Ended, run_command
@@ -131,6 +133,27 @@ def test_a_keeper_that_is_told_of_a_command_and_of_an_old_end_at_once_runs_the_c
     assert os.read(output, 1) == b""
     os.close(output)
     shell.keepers.give_back(kept)
+
+
+WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=5)
+
+
+@given(st.lists(WORDS, min_size=1), WORDS, st.none() | st.dictionaries(WORDS, WORDS), st.booleans())
+def test_an_order_is_read_as_it_was_given(
+    argv: list[str], cwd: str, environment: dict[str, str] | None, tell: bool
+) -> None:
+    """Breaks: bot/workshop/host/keeper.py "end = 3 + int(words[2])"."""
+    known = None if environment is None else {k.encode(): v.encode() for k, v in environment.items()}
+    job = job_of(order(argv, cwd, environment, tell=tell))
+    assert job == ([word.encode() for word in argv], cwd.encode(), tell, known)
+
+
+@pytest.mark.parametrize("where", range(4))
+def test_nothing_in_an_order_can_begin_another_part_of_it(where: int) -> None:
+    """Breaks: bot/workshop/host/keeper.py "if said.count"."""
+    word, cwd, name, value = ("a\0b" if number == where else "a" for number in range(4))
+    with pytest.raises(ValueError, match="NUL"):
+        order([word], cwd, {name: value}, tell=False)
 
 
 def test_a_command_whose_order_is_long_is_told_whole(shell: Shell) -> None:

@@ -131,7 +131,12 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
 
 def _as_argument(command: str, context: Context) -> str:
     """The command as it is; a very long one as a script file."""
-    if len(command.encode("utf-8", "surrogatepass")) <= _SCRIPT_FROM:
+    try:
+        size = len(os.fsencode(command))
+    except UnicodeEncodeError:
+        half = '"command" holds half of a character, which no program can be given. Write it again.'
+        raise ToolFailure(half) from None
+    if size <= _SCRIPT_FROM:
         return command
     script = context.tmp / f".command-{context.seq}.sh"
     script.write_text(command, encoding="utf-8", errors="surrogateescape")
