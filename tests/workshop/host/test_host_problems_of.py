@@ -141,10 +141,12 @@ def test_a_find_of_any_types_is_a_row_or_none(field: str, value: Any) -> None:
 def test_eslint_finds_what_has_a_place_whatever_its_settings_printed() -> None:
     said = f"settings are code\n[1]\n{json.dumps(ESLINT, ensure_ascii=False)}\n"
     unused = "Unused eslint-disable directive (no problems were reported from 'no-alert')."
+    beyond = '"parserOptions.project" has been provided for @typescript-eslint/parser.'
     assert found("eslint", said) == [
         ["a.js", 1, 15, 1, 18, "error", "no-undef", "'foo' is not defined.", ""],
         ["a.js", 2, 10, 0, 0, "warning", "", unused, ""],
         ["b.js", 1, 1, 0, 0, "error", "parsing-error", "The keyword 'let' is reserved", ""],
+        ["c.ts", 1, 0, 0, 0, "error", "parsing-error", beyond, ""],
     ]
 
 

@@ -108,8 +108,8 @@ def _oxlint(output: str) -> Iterator[Find]:
 
 
 def _eslint(output: str) -> Iterator[Find]:
-    """The last line that is a list: settings are code, which may print before it. A file of which it names no place is
-    one that its settings do not reach; it says so where it was told to look there."""
+    """The last line that is a list: settings are code, which may print before it. What it
+    says of a file as a whole has no line: that its settings do not reach it is an error, that it is ignored is none."""
     lines = (line for line in reversed(output.split("\n")) if line.startswith("["))
     files = _list(_json(next(lines, output)))
     if not files:
@@ -120,15 +120,14 @@ def _eslint(output: str) -> Iterator[Find]:
     for entry in files:
         for message in _list(entry.get("messages")):
             severity = {2: _ERROR, 1: _WARNING}.get(_number(message.get("severity")))
-            if severity is None or not _number(message.get("line")):
-                continue
-            code, text = message.get("ruleId"), message.get("message")
+            line, code, text = _number(message.get("line")), message.get("ruleId"), message.get("message")
             if message.get("fatal"):
-                code, text = "parsing-error", str(text).removeprefix("Parsing error: ")
-            yield Find(
-                entry.get("filePath"), message.get("line"), message.get("column"), severity, code, text,
-                message.get("endLine"), message.get("endColumn"),
-            )  # fmt: skip
+                line, code, text = line or 1, "parsing-error", str(text).removeprefix("Parsing error: ")
+            if severity is not None and line:
+                yield Find(
+                    entry.get("filePath"), line, message.get("column"), severity, code, text, message.get("endLine"),
+                    message.get("endColumn"),
+                )  # fmt: skip
 
 
 def _unplaced(entry: Mapping[str, Any]) -> str:
