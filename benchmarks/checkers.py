@@ -1,6 +1,6 @@
 """The checkers before and after, on real repositories.
 
-python -m benchmarks.checkers commits DIR [--commits 100]
+python -m benchmarks.checkers commits DIR [--commits 100] [--checkers tsc,eslint] [--touching '*.ts']
 python -m benchmarks.checkers seeded DIR...
 
 DIR is a clone with what it needs installed (`node_modules`); it is not written to. `commits` compares each of the last
@@ -52,13 +52,18 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("what", choices=("commits", "seeded"))
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     parser.add_argument("--commits", type=int, default=100, metavar="N")
+    parser.add_argument("--checkers", default="ruff,ty", metavar="NAMES", help="of commits")
+    parser.add_argument(
+        "--touching", default=".", metavar="PATHS", help="only commits that change some of them"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random errors")
     options = parser.parse_args(argv)
     rows = []
     for folder in options.folders:
         with tempfile.TemporaryDirectory(prefix="slash-agent-bench-") as made:
             if options.what == "commits":
-                rows += commits_rows(folder.resolve(), Path(made), options.commits)
+                only = options.checkers.split(",")
+                rows += commits_rows(folder.resolve(), Path(made), options.commits, only, options.touching)
             else:
                 rows += seeded_rows(folder.resolve(), Path(made), options.seed)
         print(f"{folder.name}: {rows[-1].ours}", file=sys.stderr, flush=True)
@@ -91,22 +96,27 @@ class Judged:
     missed: list[str] = field(default_factory=list)
 
 
-def commits_rows(repository: Path, folder: Path, commits: int) -> list[Row]:
+def commits_rows(
+    repository: Path, folder: Path, commits: int, only: Sequence[str] = ("ruff", "ty"), touching: str = "."
+) -> list[Row]:
     tree = folder / "tree"
     git(folder, "clone", "--quiet", "--shared", "--no-checkout", str(repository), str(tree))
-    line = git(tree, "log", "--first-parent", "--no-merges", f"-{commits}", "--format=%H").split()[::-1]
+    if (repository / "node_modules").is_dir():
+        shutil.copytree(repository / "node_modules", tree / "node_modules", symlinks=True)
+    wanted = ("log", "--first-parent", "--no-merges", f"-{commits}", "--format=%H", "--", touching)
+    line = git(tree, *wanted).split()[::-1]
     judged = Judged()
     with workshop(tree, folder) as shop:
         git(tree, "checkout", "--quiet", "--force", f"{line[0]}^")
-        before = look(shop, tree, ("ruff", "ty"))
+        before = look(shop, tree, only)
         parent = f"{line[0]}^"
         for number, commit in enumerate(line, 1):
             git(tree, "checkout", "--quiet", "--force", commit)
             if git(tree, "rev-parse", f"{commit}^") != git(tree, "rev-parse", parent):
                 git(tree, "checkout", "--quiet", "--force", f"{commit}^")  # a merge lies between
-                before = look(shop, tree, ("ruff", "ty"))
+                before = look(shop, tree, only)
                 git(tree, "checkout", "--quiet", "--force", commit)
-            after = look(shop, tree, ("ruff", "ty"))
+            after = look(shop, tree, only)
             judge(judged, before, after, Diff.between(tree, f"{commit}^", commit))
             before, parent = after, commit
             print(f"{number}/{len(line)} {commit[:10]}", file=sys.stderr, flush=True)
