@@ -33,7 +33,7 @@ from bot.publish.thread.place import Place, place_of
 from bot.publish.thread.progress import ProgressState, finish_progress
 
 if TYPE_CHECKING:
-    from bot.publish.writes import Proposed
+    from bot.publish.writes.judged import Proposed
 
 if TYPE_CHECKING:
     from bot.publish.plan.approved import Approval
@@ -185,7 +185,7 @@ def _proposed(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Pro
     """What the run wants written on threads, judged before anything is published."""
     if bundle.writes is None:
         return None
-    from bot.publish.writes import judge
+    from bot.publish.writes.judged import judge
 
     return judge(bundle, remote, folder.with_name(f"{folder.name}-rules"), links)
 
@@ -193,7 +193,7 @@ def _proposed(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Pro
 def _with_writes(published: Published, proposed: Proposed | None, host: Host) -> Published:
     if proposed is None:
         return published
-    from bot.publish.writes import make
+    from bot.publish.writes.made import make
 
     made = make(proposed, host)
     # A dry run has said each of them, and made none.

@@ -103,7 +103,7 @@ def names(world: World, number: int = 0) -> list[str]:
 
 
 def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World) -> None:
-    """Breaks: bot/publish/writes.py "proposed.known.get"."""
+    """Breaks: bot/publish/writes/made.py "proposed.known.get"."""
     seen = ThreadState(world.issue, False, "open", False, (), "2026-01-01T00:00:00Z")
     moment = world.api(f"/issues/{world.issue}")["updated_at"]
     triage = Triage(moment, (TriageThread(seen, "", "", "bob", "2026-01-01T00:00:00Z"),))
