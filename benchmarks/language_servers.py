@@ -20,7 +20,10 @@ from statistics import median
 from benchmarks.memory import processors_ms
 from benchmarks.table import Row
 from bot.contracts.problems import Answer
+from bot.workshop.host.lsp.frames import Frames, Talk
+from bot.workshop.host.lsp.registry import TSSERVER
 from bot.workshop.host.lsp.servers import Answered, Hub, Pauses, Program, Server
+from bot.workshop.host.lsp.tsserver_talk import TsserverTalk
 
 EDITS = 20
 FIRST_MS = 500.0
@@ -55,6 +58,8 @@ class Measured:
     options: object = None
     """Of `initialize`."""
 
+    talk: Callable[[int], Talk] = Frames
+
 
 _TYPESCRIPT = {"tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["*.ts"]}'}
 _PYTHON_FILE = ("a.py", "python", "\n\nprint(NAME)\n", "x = 1\n")
@@ -67,6 +72,7 @@ SERVERS = (
     Measured("pyrefly", ("pyrefly", "lsp"), *_PYTHON_FILE, {"pyrefly.toml": ""}),
     Measured("basedpyright", ("basedpyright-langserver", "--stdio"), *_PYTHON_FILE),
     Measured("typescript", ("tsc", "--lsp", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT, version="Version 7"),
+    Measured("tsserver", ("tsserver", *TSSERVER), *_TYPESCRIPT_FILE, _TYPESCRIPT, talk=TsserverTalk),
     Measured("tsls", ("typescript-language-server", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
     Measured("vtsls", ("vtsls", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
     Measured(
@@ -267,6 +273,7 @@ def _start(hub: Hub, measured: Measured, argv: tuple[str, ...], root: Path) -> S
             root,
             environment,
             options=measured.options,
+            talk=measured.talk,
             pauses=patient,
         )
     )

@@ -18,7 +18,7 @@ _OPAQUE = '"$@"'
 _AS_COMMANDS = {
     "ty": ("ty server",),
     "ruff": ("ruff server",),
-    "typescript": ("tsc --lsp --stdio", "typescript-language-server --stdio"),
+    "typescript": ("tsc --lsp --stdio", "node tsserver.js"),
     "gopls": ("gopls",),
     "clangd": ("clangd",),
     "biome": ("biome lsp-proxy",),

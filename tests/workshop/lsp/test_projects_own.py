@@ -13,8 +13,10 @@ import pytest
 
 from bot.contracts.problems import Answer
 from bot.workshop.host.lsp.bounds import Pauses
+from bot.workshop.host.lsp.frames import Frames
 from bot.workshop.host.lsp.registry import SERVERS, Place, Start
 from bot.workshop.host.lsp.servers import Hub, Program, Server
+from bot.workshop.host.lsp.tsserver_talk import TsserverTalk
 from tests.support.npm import installed
 
 PATH = os.pathsep.join((str(Path(__file__).parents[3] / ".cache" / "clangd" / "bin"), os.environ["PATH"]))
@@ -46,7 +48,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     modules = root / "node_modules"
     (modules / ".bin").mkdir(parents=True)
     (modules / "typescript").symlink_to(installed("typescript", "5.9.3"))
-    packages = (("typescript-language-server", "5.3.0"), ("oxlint", "1.94.0"), ("@biomejs/biome", BIOME))
+    packages = (("oxlint", "1.94.0"), ("@biomejs/biome", BIOME))
     for package, version in packages:
         name = package.rpartition("/")[2]
         bins = next(one for one in installed(package, version).parents if one.name == "node_modules") / ".bin"
@@ -66,6 +68,7 @@ def started(hub: Hub, root: Path, name: str) -> Server:
         Program(
             name, start.argv, root, environment, start.settings, start.options,
             pauses=Pauses(start=LONG, patience=LONG), project=start.root,
+            talk=TsserverTalk if start.tsserver else Frames,
         )
     )  # fmt: skip
 

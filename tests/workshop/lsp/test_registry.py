@@ -12,6 +12,7 @@ from bot.workshop.host.lsp.parsers import PARSERS
 from bot.workshop.host.lsp.registry import (
     PARSED,
     SERVERS,
+    TSSERVER,
     Known,
     Place,
     Start,
@@ -91,13 +92,8 @@ def package(version: str) -> dict[str, str]:
         (package("7.0.2"), ("node_modules/.bin/tsc",), "node_modules/.bin/tsc --lsp --stdio"),
         (
             package("5.9.3"),
-            ("node_modules/.bin/tsc", "node_modules/.bin/typescript-language-server"),
-            "node_modules/.bin/typescript-language-server --stdio",
-        ),
-        (
-            package("5.9.3"),
-            ("node_modules/.bin/tsc", "path/typescript-language-server"),
-            "path/typescript-language-server --stdio",
+            ("node_modules/.bin/tsc", "path/node"),
+            " ".join(("path/node node_modules/typescript/lib/tsserver.js", *TSSERVER)),
         ),
         ({}, ("path/tsc",), "path/tsc --lsp --stdio"),
     ],
@@ -108,16 +104,23 @@ def test_typescript_is_the_project_s_own(
     project(tmp_path, files, programs)
     start = known("typescript").find(place(tmp_path, "src/deep"))
     assert argv(tmp_path, start) == started
-    if "server" in started:
-        assert isinstance(start, Start)
-        assert isinstance(start.options, dict)
-        assert start.options["tsserver"] == {"path": f"{tmp_path}/node_modules/typescript/lib"}
+    assert isinstance(start, Start)
+    assert start.tsserver == ("tsserver" in started)
 
 
-def test_an_old_typescript_without_its_server_is_named(tmp_path: Path) -> None:
+def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path) -> None:
+    """Breaks: bot/workshop/host/lsp/registry.py "runs=tuple(path for path in files if isfile(path))"."""
+    library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript", "tsc")}
+    project(tmp_path, {**package("5.4.5"), **library}, ("path/node",))
+    start = known("typescript").find(place(tmp_path))
+    assert isinstance(start, Start)
+    assert {Path(one).relative_to(tmp_path).as_posix() for one in start.runs} == set(library)
+
+
+def test_an_old_typescript_without_node_is_named(tmp_path: Path) -> None:
     project(tmp_path, package("5.9.3"), ("node_modules/.bin/tsc", "path/tsc"))
     said = known("typescript").find(place(tmp_path))
-    assert said == "the project's TypeScript 5.9.3 needs typescript-language-server, which is not there"
+    assert said == "there is no node on PATH, which the project's TypeScript needs"
 
 
 def test_in_a_monorepo_the_nearest_is_taken(tmp_path: Path) -> None:

@@ -43,7 +43,14 @@ class Client:
     async def start(self) -> None:
         """Raises `OSError` where the program cannot be started, `TimeoutError`, `ResponseError`, `GoneError`."""
         process = self._program.spawn(self._program)
-        self.connection = Connection(process, self._program.bounds, self._asked, self._notified, self._ended)
+        self.connection = Connection(
+            process,
+            self._program.talk(self._program.bounds.message),
+            self._program.bounds,
+            self._asked,
+            self._notified,
+            self._ended,
+        )
         await self.connection.attach()
         async with asyncio.timeout(self._pauses.start):
             params = initialize_params(self._program.folder, self._program.options)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 Message = dict[str, Any]
 
 _MOST_HEAD = 4096
 _HEAD_END = b"\r\n\r\n"
 _LONGEST_NUMBER = 10
+
+
+class Talk(Protocol):
+    """How messages are put into bytes for a server, and taken from its own."""
+
+    def encode(self, message: Message) -> bytes: ...
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """Raises `FrameError`."""
 
 
 class FrameError(Exception):
@@ -30,6 +39,9 @@ class Frames:
         self._most = most
         self._held = bytearray()
         self._length: int | None = None
+
+    def encode(self, message: Message) -> bytes:
+        return encode(message)
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that are now complete. Raises `FrameError`."""

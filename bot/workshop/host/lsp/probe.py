@@ -13,10 +13,12 @@ from bot.contracts.plain_text import printable
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp.cargo import Cargo
+from bot.workshop.host.lsp.frames import Frames
 from bot.workshop.host.lsp.origins import Origins, Terms
 from bot.workshop.host.lsp.programs import Program
 from bot.workshop.host.lsp.registry import Known, Start
 from bot.workshop.host.lsp.servers import Hub, Pauses, Server
+from bot.workshop.host.lsp.tsserver_talk import TsserverTalk
 from bot.workshop.host.programs import run_program
 
 WAIT = 3.0
@@ -83,6 +85,7 @@ def begin(
             start.options,
             pauses=settings.pauses,
             project=start.root,
+            talk=TsserverTalk if start.tsserver else Frames,
             spawn=lambda program: spawned(program, context, why_not),
         )
     )

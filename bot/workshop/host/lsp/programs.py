@@ -10,14 +10,15 @@ from pathlib import Path
 from bot.contracts.problems import Answer, Problem
 from bot.workshop.host.lsp import processes
 from bot.workshop.host.lsp.bounds import Bounds, Pauses
+from bot.workshop.host.lsp.frames import Frames, Talk
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """A server that can be started. Paths are relative to `root`; `project` is the folder that it works on, `root`
     where none is said. `environment` is the whole of it. `settings` answer `workspace/configuration` by their dotted
-    names, `options` go with `initialize`. `spawn` may be replaced by one that lets others know of the process; it
-    raises `OSError`."""
+    names, `options` go with `initialize`. `talk` puts messages in its words, each of so many bytes at most. `spawn` may
+    be replaced by one that lets others know of the process; it raises `OSError`."""
 
     name: str
     argv: tuple[str, ...]
@@ -28,6 +29,7 @@ class Program:
     pauses: Pauses = field(default_factory=Pauses)
     bounds: Bounds = field(default_factory=Bounds)
     project: Path | None = None
+    talk: Callable[[int], Talk] = Frames
     spawn: Callable[[Program], subprocess.Popen[bytes]] = field(
         default=lambda program: processes.spawn(program.argv, program.folder, program.environment)
     )

@@ -26,6 +26,14 @@ _RUST = {".rs": "rust"}
 _TSC_SPEAKS = 7
 """From this version on TypeScript's own compiler is a language server."""
 
+_TSSERVER_FILES = ("tsserver", "tsc", "_tsserver", "_tsc", "typescript", "tsserverlibrary")
+"""The files of an older one that run: its server, its compiler, and what these load."""
+
+TSSERVER = (
+    "--useInferredProjectPerProjectRoot", "--disableAutomaticTypingAcquisition", "--suppressDiagnosticEvents",
+    "--locale", "en",
+)  # fmt: skip
+
 _CARGO_RUNS = ("build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 """What cargo runs, or is told there to run."""
 
@@ -97,7 +105,7 @@ class Place:
 class Start:
     """How one is started here. `asks` is the command line that names its version; `runs` are files of the project whose
     code it runs; `root` is the folder of the project, the repository's where none is said; `variables` are set beside
-    those that it always has."""
+    those that it always has. `tsserver`: it is TypeScript's own before version 7, which speaks no common language."""
 
     argv: tuple[str, ...]
     asks: tuple[str, ...]
@@ -106,6 +114,7 @@ class Start:
     runs: tuple[str, ...] = ()
     root: Path | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    tsserver: bool = False
 
 
 Find = Callable[[Place], "Start | str"]
@@ -161,14 +170,23 @@ def _typescript(place: Place) -> Start | str:
     compiler = place.of_project("tsc") if own else place.anywhere("tsc")
     if compiler and (not version or _major(version) >= _TSC_SPEAKS):
         return Start((compiler, "--lsp", "--stdio"), (compiler, "--version"))
-    server = place.anywhere("typescript-language-server")
-    if own and server:
-        library = str(own.parent / "lib")
-        options = {"tsserver": {"path": library}, "disableAutomaticTypingAcquisition": True}
-        return Start((server, "--stdio"), (server, "--version"), options, runs=(f"{library}/tsserver.js",))
     if own:
-        return f"the project's TypeScript {version} needs typescript-language-server, which is not there"
+        return _tsserver(own.parent / "lib", place.on_path("node"))
     return "there is no TypeScript in node_modules or on PATH"
+
+
+def _tsserver(library: Path, node: str) -> Start | str:
+    """The options are for one that a policy names in its place."""
+    if not node:
+        return "there is no node on PATH, which the project's TypeScript needs"
+    files = [str(library / f"{name}.js") for name in _TSSERVER_FILES]
+    return Start(
+        (node, files[0], *TSSERVER),
+        (node, files[1], "--version"),
+        {"tsserver": {"path": str(library)}, "disableAutomaticTypingAcquisition": True},
+        runs=tuple(path for path in files if isfile(path)),
+        tsserver=True,
+    )
 
 
 def _gopls(place: Place) -> Start | str:
@@ -289,7 +307,7 @@ def commanded(command: str, found: Start | str) -> Start | str:
     if not argv:
         return "its command in the policy is empty"
     usual = found if isinstance(found, Start) else Start((), ())
-    return replace(usual, argv=argv, asks=(argv[0], "--version"))
+    return replace(usual, tsserver=False, argv=argv, asks=(argv[0], "--version"))
 
 
 def _version(package: Path) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from bot.workshop.host.lsp import processes
 from bot.workshop.host.lsp.bounds import Bounds
-from bot.workshop.host.lsp.frames import FrameError, Frames, Message, encode
+from bot.workshop.host.lsp.frames import FrameError, Message, Talk
 
 METHOD_NOT_FOUND = -32601
 CANCELLED = -32800
@@ -51,6 +51,7 @@ class Connection:
     def __init__(
         self,
         process: subprocess.Popen[bytes],
+        talk: Talk,
         bounds: Bounds,
         on_request: Callable[[str, object], object],
         on_notification: Callable[[str, object], None],
@@ -63,7 +64,7 @@ class Connection:
         self._on_notification = on_notification
         self._on_end = on_end
         self._bounds = bounds
-        self._frames = Frames(bounds.message)
+        self._talk = talk
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
         self._bytes = self._messages = 0
@@ -137,14 +138,14 @@ class Connection:
     def _write(self, message: Message) -> None:
         if self._input is None or self.ended:
             return
-        self._input.write(encode({"jsonrpc": "2.0"} | message))
+        self._input.write(self._talk.encode({"jsonrpc": "2.0"} | message))
         if self._input.get_write_buffer_size() > self._bounds.unread:
             self.close("it does not read what it is sent")
 
     def _received(self, data: bytes) -> None:
         self._bytes += len(data)
         try:
-            for message in self._frames.feed(data):
+            for message in self._talk.feed(data):
                 self._messages += 1
                 self._take(message)
                 if self.ended:
