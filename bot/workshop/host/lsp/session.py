@@ -103,7 +103,6 @@ class Session:
         looks = self._ask(files, until)
         looked = [*self._parsed(files, until)]
         self._wait(looks, until)
-        self._late = [(lane, look) for lane, look in self._late if look.still()]
         for lane, look in looks:
             if look.over and not look.answers:
                 continue  # its files are gone, and nobody uses them
@@ -192,14 +191,25 @@ class Session:
         for file in files:
             for lane in self._lanes.of(file.name):
                 own_of.setdefault(lane, []).append(file)
-        looks: list[tuple[Lane, Look]] = []
-        for lane, own in own_of.items():
-            others = tuple(self._importers(lane, own))
-            texts = {file.name: file.now for file in own}
-            look = Look(tuple(own), others, self.settings.wait, until, texts)
-            looks.append((lane, look))
-            lane.look(look)
+        looks = [(lane, self._look(lane, own, until)) for lane, own in own_of.items()]
+        self._ask_again(own_of)
         return looks
+
+    def _ask_again(self, own_of: Mapping[Lane, Sequence[Watched]]) -> None:
+        """What is owed by servers that are asked about these files: it may be another answer by now. Nobody waits."""
+        owed: dict[Lane, list[Watched]] = {}
+        for lane, look in self._late:
+            if lane in own_of:
+                owed.setdefault(lane, []).extend(file for file in look.files if file not in own_of[lane])
+        self._late = [(lane, look) for lane, look in self._late if lane not in own_of]
+        now = time.monotonic()
+        self._late += [(lane, self._look(lane, files, now)) for lane, files in owed.items() if files]
+
+    def _look(self, lane: Lane, files: Sequence[Watched], until: float) -> Look:
+        others = tuple(self._importers(lane, files))
+        look = Look(tuple(files), others, self.settings.wait, until, {file.name: file.now for file in files})
+        lane.look(look)
+        return look
 
     def _importers(self, lane: Lane, changed: Sequence[Watched]) -> list[Watched]:
         """The open files that seem to use one of the changed ones, by whatever path or alias: those that name it, then
