@@ -6,8 +6,9 @@ import sys
 
 
 def main() -> None:
-    from bot.commands.clean_start import begin_again
+    from bot.commands.clean_start import begin_again, end_at_ctrl_c
 
+    end_at_ctrl_c()
     begin_again(sys.argv[1:])
 
     from bot.commands.main import run

@@ -8,6 +8,7 @@ and does nothing for commands and environments without secrets.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
 import os
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -38,11 +39,27 @@ def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] 
     """Leave the secrets of `environment` out of what this process was started with. Does not return where that takes a
     new process; in that one it gives `environment` back what came through the pipe."""
     if PIPE in environment:
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
         _lock()
         environment.update(_received(int(environment.pop(PIPE))))
     elif (cleaned := handed_on(arguments, environment)) is not None:
         command = [sys.executable, *sys.orig_argv[1:]]
+        # Until `end_at_ctrl_c` is called there: the interpreter would answer with a traceback of its own start.
+        _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGINT})
         os.execve(sys.executable, command, cleaned)  # noqa: S606 - ourselves
+
+
+def end_at_ctrl_c() -> None:
+    """Nothing was begun yet, or all is done: Ctrl-C ends the process without a traceback of what it was importing."""
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _end)
+
+
+def _end(_number: int, _frame: object) -> None:
+    try:
+        os.write(2, b"slash-agent: cancelled\n")
+    finally:
+        os._exit(130)
 
 
 def handed_on(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, str] | None:

@@ -5,13 +5,15 @@ This is the one place where an exception becomes an exit code.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # as in `clean_start`
 import argparse
 import gc
 import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from types import ModuleType
 
@@ -69,7 +71,8 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         module.configure(parser)
         arguments = parser.parse_args(rest)
         _mask_secrets(verb)
-        return int(module.run(arguments))
+        with _interruptible():
+            return int(module.run(arguments))
     except AgentError as error:
         _say(f"slash-agent {verb}: {error}")
         _summarise(verb, str(error))
@@ -83,6 +86,16 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         return ExitCode.DONE
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
         return _internal_error(verb, error)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """What a verb has under way is left by an exception, so that nothing of it stays behind."""
+    before = _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    try:
+        yield
+    finally:
+        _signal.signal(_signal.SIGINT, before)
 
 
 def _mask_secrets(verb: str) -> None:

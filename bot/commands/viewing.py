@@ -35,6 +35,7 @@ def looking_on(arguments: argparse.Namespace, verb: str, log: TextIO | None = No
     if arguments.json_events and getattr(arguments, "json", False):
         raise UsageError("--json and --json-events are two forms of the same: give one of them.")
     looking = _looking(arguments, os.environ, log or sys.stderr)
+    looking.name = f"slash-agent {verb}"
     looking.tell(Began(SCHEMA, __version__, verb))
     try:
         yield looking

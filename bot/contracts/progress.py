@@ -199,7 +199,7 @@ Person = Callable[[Inquiry, Cancelled], Reply]
 
 class View(Protocol):
     """Who looks on. `person` is `None` where nobody can be asked. `interrupted` says that a signal came, in a line;
-    `None` where the signal's handler may write to standard error itself."""
+    `None` where whoever hears it may write to standard error."""
 
     @property
     def person(self) -> Person | None: ...
@@ -208,3 +208,7 @@ class View(Protocol):
     def interrupted(self) -> Callable[[str], None] | None: ...
 
     def tell(self, event: Event) -> None: ...
+
+    def cut_off(self, text: str) -> None:
+        """The process is about to end: `text` is the last that is said, whatever else goes on."""
+        ...

@@ -22,6 +22,7 @@ from bot.providers.connect import default_model
 from bot.publish.thread.place import Place
 from bot.publish.thread.spending import spending
 from bot.run import conclude
+from bot.run.cut_off import cut_off
 from bot.run.folder import RunFolder, new_folder
 from bot.run.github_env import GitHubEnvironment
 from bot.run.job import Job, run_job
@@ -108,7 +109,8 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             say=waiting,
             view=view,
         )
-        with cancelled_by_signals(stop, view.interrupted if view else None):
+        at_once = cut_off(folder, asked.out, view, "slash-agent run", progress.fail)
+        with cancelled_by_signals(stop, view.interrupted if view else None, at_once):
             ended = run_job(job, stop)
             bundle = keep(asked.out, folder, ended)
         if not ended.unjudged:

@@ -8,7 +8,7 @@ from bot.agent.loop import LoopEnd
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, StopReason
 from bot.gate.errors import NoRoom
 from bot.providers.models import doubts
 from bot.run import limits_met
@@ -20,12 +20,16 @@ from bot.run.outputs import gather
 from bot.run.parts import Run, now
 from bot.run.terms import Ended
 
+_UNCHECKED = "The run was canceled while its change was checked."
+
 
 def conclude(run: Run, end: LoopEnd, model: ModelInfo) -> Ended:
     judged, dropped = run.judging.at_the_end()
     verdict = None if isinstance(judged, GateError) else judged
     tree_sha = verdict.tree_sha if verdict and verdict.files else None
     checks = run.rounds.results(tree_sha)
+    if run.stop.fired and end.stop is StopReason.END_TURN:
+        end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = run.network.used()
     for sentence in said(network):
         run.journal.write(lines.Note(sentence))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
@@ -36,6 +37,16 @@ class RunFolder:
         return self.root / "tree"
 
     @property
+    def history(self) -> Path:
+        """Where the checkout is that the run works on, if its policy asks for more of the history."""
+        return self.root / "history"
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether what the run made can still be had from its work tree."""
+        return self.tree.is_dir()
+
+    @property
     def skills(self) -> Path:
         """The skills that the model loaded; shown read-only inside the agent's workshop."""
         return self.root / "skills"
@@ -64,7 +75,11 @@ class RunFolder:
         return has_begun(self.journal)
 
     def drop_trees(self) -> None:
-        """Remove what only the run itself needed; the journal and the bundle stay."""
+        """Remove what only the run itself needed; the journal and the bundle stay. The work tree loses its name first:
+        half of one, were this to end here, would be taken for what the run made."""
+        for whole in (self.tree, self.history):
+            with contextlib.suppress(FileNotFoundError):
+                whole.rename(self.root / f"gone-{whole.name}")
         for entry in self.root.iterdir():
             if entry.is_dir() and entry != self.bundle:
                 remove(entry)

@@ -85,7 +85,7 @@ def _go_on(
     if task is not None and task.threads is not None:
         job = _with_threads(job, task)
     if policy.history != 1:
-        checkout = prepare(job.source, job.folder.root / "history", history=policy.history)
+        checkout = prepare(job.source, job.folder.history, history=policy.history)
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(job.folder.journal, detector.kept))
         if job.view is not None:

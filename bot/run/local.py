@@ -17,6 +17,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import Noted, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.providers.connect import default_model
+from bot.run.cut_off import cut_off
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lock import held
@@ -83,7 +84,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
         view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop, view.interrupted):
+    with cancelled_by_signals(stop, view.interrupted, cut_off(folder, asked.out, view, "slash-agent fix")):
         return _keep(asked, repo, folder, run_job(job, stop))
 
 

@@ -22,6 +22,7 @@ from bot.contracts.review import Review
 from bot.findings.focus import changed_since
 from bot.findings.parse import parse_diff
 from bot.providers.connect import default_model
+from bot.run.cut_off import cut_off
 from bot.run.folder import new_folder
 from bot.run.job import Job, run_job
 from bot.run.models import connect_model
@@ -82,7 +83,7 @@ def review(asked: LocalReview, environment: Mapping[str, str], view: View) -> Lo
         view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop, view.interrupted):
+    with cancelled_by_signals(stop, view.interrupted, cut_off(folder, asked.out, view, "slash-agent review")):
         ended = run_job(job, stop)
         from bot.checkout.branches import uncommitted
         from bot.run.conclude import exit_code

@@ -110,7 +110,7 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
 
 
 def _checkout(folder: RunFolder, recorded: JournalFile) -> Checkout:
-    for root in (folder.root / "history", folder.root):
+    for root in (folder.history, folder.root):
         if (root / "trusted.git").is_dir() and (root / "tree").is_dir():
             git = Git(root / "trusted.git")
             ends = recorded_ends(git)

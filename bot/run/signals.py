@@ -1,55 +1,124 @@
-"""SIGINT and SIGTERM become a cancelled run, so that what it has is still gated, bundled and reported."""
+"""SIGINT and SIGTERM become a cancelled run, so that what it has is still gated, bundled and reported. A second Ctrl-C
+ends the process, and everything it started, at once."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
+from functools import partial
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import ExitCode
+from bot.workshop.client.beneath import kill_all_of_ours
+
+CANCELLED = "cancelled at once; nothing of it runs any more"
+
+_ONE_PRESS = 0.03
+"""Seconds: a wrapper that passes on what the terminal told both of them makes two of one."""
+
+_KILL_LIMIT = 0.5
+_A_MOMENT = 0.8
+"""Seconds."""
+
+Say = Callable[[str], None]
+
+
+def to_standard_error(text: str) -> None:
+    with suppress(OSError):  # nobody reads it any more: what goes on goes on
+        os.write(2, f"{text}\n".encode())
+
+
+def _only_cancelled() -> None:
+    to_standard_error(CANCELLED)
 
 
 @contextmanager
-def cancelled_by_signals(cancel: CancelToken, say: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Fire `cancel` at the first SIGINT or SIGTERM; a second SIGINT interrupts as Python would.
+def cancelled_by_signals(
+    cancel: CancelToken, say: Say | None = None, cut_off: Callable[[], None] = _only_cancelled
+) -> Iterator[None]:
+    """Fire `cancel` at the first SIGINT or SIGTERM, which `say` is told before. At the next SIGINT everything that this
+    process started is killed, `cut_off` has a moment to say so and to clean up, and the process ends: nothing that was
+    under way is waited for, and no exception is raised in it, which it might swallow.
 
-    The handler takes no lock, for the code it interrupts may hold it: it writes a byte to a pipe,
-    and a thread that waits there fires the token. `say` is told before, on that thread; without it the handler writes
-    to standard error itself.
+    Python's own part of a handler runs when the main thread gets to it, in the middle of whatever that does; so the
+    number goes into a pipe before, and a thread that waits there does the rest.
     """
     woken, wake = os.pipe()
-
-    def fire_when_woken() -> None:
-        number = os.read(woken, 1)
-        os.close(woken)
-        if number:
-            if say is not None:
-                say(_stopping(number[0]))
-            cancel.fire("signal")
-
-    def on_signal(signum: int, _frame: FrameType | None) -> None:
-        if say is None:
-            with suppress(OSError):  # nobody reads stderr any more: the run is stopped all the same
-                os.write(2, f"{_stopping(signum)}\n".encode())
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        with suppress(BrokenPipeError):  # the thread has read the first, and this is one more
-            os.write(wake, bytes([signum]))
-
-    threading.Thread(target=fire_when_woken, name="signals", daemon=True).start()
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    os.set_blocking(wake, False)
+    listening = _Listening(woken, cancel, say or to_standard_error, cut_off)
+    # The numbers first: a handler without its pipe would make nothing of a signal.
+    pipe_before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    before = {number: signal.signal(number, _in_the_pipe) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(pipe_before)
         os.close(wake)
+        listening.leave()
+
+
+def _in_the_pipe(_number: int, _frame: object) -> None:
+    pass
+
+
+class _Listening:
+    def __init__(self, woken: int, cancel: CancelToken, say: Say, cut_off: Callable[[], None]) -> None:
+        self._woken = woken
+        self._cancel = cancel
+        self._say = say
+        self._cut_off = cut_off
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Never back where the process is about to be ended: how it ends is settled."""
+        if self._ending.is_set():
+            self._thread.join()
+
+    def _listen(self) -> None:
+        first = 0.0
+        while number := os.read(self._woken, 1):
+            now = time.monotonic()
+            if not first:
+                first = now
+                _for_a_moment(partial(self._say, _stopping(number[0])))
+                self._cancel.fire("signal")
+            elif number[0] == signal.SIGINT and now - first > _ONE_PRESS:
+                self._ending.set()
+                self._end()
+        os.close(self._woken)
+
+    def _end(self) -> None:
+        try:
+            kill_all_of_ours(_KILL_LIMIT)
+            _for_a_moment(self._cut_off)
+            kill_all_of_ours(_KILL_LIMIT)  # what was started meanwhile
+        finally:
+            os._exit(ExitCode.CANCELLED)
+
+
+def _for_a_moment(work: Callable[[], None]) -> None:
+    """On a thread of its own: somebody may hold what it needs, or not read what it says."""
+
+    def do() -> None:
+        with suppress(OSError, ValueError):  # nobody hears it any more
+            work()
+
+    thread = threading.Thread(target=do, name="for a moment", daemon=True)
+    thread.start()
+    thread.join(_A_MOMENT)
 
 
 def _stopping(signum: int) -> str:
-    return f"{signal.Signals(signum).name}: stopping; what there is so far is kept"
+    said = f"{signal.Signals(signum).name}: stopping; what there is so far is kept"
+    return f"{said} (Ctrl-C again ends it at once)" if signum == signal.SIGINT and os.isatty(2) else said
 
 
 @contextmanager

@@ -52,6 +52,11 @@ class LiveLooking(Looking):
             if self._screen is not None:
                 self._screen.stop()
 
+    def _say_last(self, text: str) -> None:
+        if self._screen is not None:
+            self._screen.stop()
+        super()._say_last(text)
+
     def above(self, out: TextIO, line: str) -> None:
         """A line for `out`, which is this terminal: above what is drawn, as long as something is."""
         with self._turn:

@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from bot.contracts.errors import ExitCode
 from bot.contracts.progress import (
     EVENTS,
     AgentBegan,
     Called,
     Cancelled,
+    Ended,
     Event,
     Inquiry,
     Noted,
@@ -22,9 +24,13 @@ from bot.contracts.progress import (
 )
 from bot.contracts.wording import count_of
 from bot.run.lines import call_line, said_line, waiting_line, while_heard
+from bot.run.signals import to_standard_error
 from bot.terminal.words import lines_of
 
 _NAMES = {kind: name for name, kind in EVENTS.items()}
+_A_MOMENT = 0.3
+"""Seconds that somebody who writes still has."""
+
 UNDER = "       "
 """Before the lines of a result."""
 
@@ -35,6 +41,7 @@ class Looking:
     interrupted: Callable[[str], None] | None = None
 
     def __init__(self, person: Person | None = None) -> None:
+        self.name = "slash-agent"
         self._turn = threading.RLock()
         self.person = self._ask if person else None
         self._asked = person
@@ -48,6 +55,14 @@ class Looking:
 
     def close(self) -> None:
         """From here on others write."""
+
+    def cut_off(self, text: str) -> None:
+        """Say `text`, and nothing ever after: whoever has something to tell from now on waits for the process's end."""
+        self._turn.acquire(timeout=_A_MOMENT)
+        self._say_last(text)
+
+    def _say_last(self, text: str) -> None:
+        to_standard_error(f"{self.name}: {text}")
 
     def _ask(self, inquiry: Inquiry, cancel: Cancelled) -> Reply:
         # Whoever has something to tell waits until the question is answered.
@@ -105,6 +120,10 @@ class JsonLines(Looking):
 
     def interrupted(self, text: str) -> None:
         self.tell(Noted(text))
+
+    def _say_last(self, text: str) -> None:
+        self._write(event_line(Ended(int(ExitCode.CANCELLED), error=text)))
+        super()._say_last(text)
 
 
 def event_line(event: Event) -> str:

@@ -159,3 +159,25 @@ def _starts_a_process(call: ast.Call) -> bool:
 
 def _has_environment(call: ast.Call) -> bool:
     return any(keyword.arg == "env" for keyword in call.keywords)
+
+
+def test_ctrl_c_before_anything_began_is_no_traceback() -> None:
+    """Also one that came while the program began again.
+
+    Breaks: bot/commands/clean_start.py "pthread_sigmask(_signal.SIG_UNBLOCK"
+    """
+    code = """
+import os, signal
+from bot.commands.clean_start import PIPE, begin_again, end_at_ctrl_c
+if PIPE not in os.environ:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.kill(os.getpid(), signal.SIGINT)
+end_at_ctrl_c()
+begin_again(["fix"])
+print("it went on")
+"""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": _ROOT, **_SECRETS}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"slash-agent: cancelled\n")

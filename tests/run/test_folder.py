@@ -9,6 +9,8 @@ import threading
 import warnings
 from pathlib import Path
 
+import pytest
+
 from bot.run.folder import RunFolder
 from bot.run.removal import remove
 
@@ -27,6 +29,25 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
     RunFolder(tmp_path / "run").drop_trees()
     other.join()
     assert os.listdir(tmp_path / "run") == []
+
+
+def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/run/folder.py "for whole in (self.tree, self.history):"."""
+
+    def killed(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    folder = RunFolder(tmp_path)
+    for name in ("tree", "history/tree", "bundle"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setattr("bot.run.folder.remove", killed)
+    with pytest.raises(KeyboardInterrupt):
+        folder.drop_trees()
+    assert not folder.has_tree
+    assert not folder.history.exists()
+    assert folder.bundle.is_dir()
 
 
 def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from bot.sandbox import landlock, system
 from bot.sandbox.choose import HOW_TO_FIX
 from bot.sandbox.confinement import Mounts
 from bot.sandbox.landlock import Landlock
+from bot.workshop.client.beneath import children
 from bot.workshop.client.errors import WorkshopError
-from bot.workshop.client.process import HostProcess, _children
+from bot.workshop.client.process import HostProcess
 from tests.support.workshops import Bench, bash, eventually, make_tree, running
 
 pytestmark = pytest.mark.skipif(landlock.version() < landlock.OLDEST, reason="this kernel has no Landlock")
@@ -135,13 +136,13 @@ class Broken(Landlock):
 
 
 def host_of(guardian: int) -> int:
-    [found] = _children(guardian)
+    [found] = children(guardian)
     return found
 
 
 def guardians(bench: Bench) -> list[int]:
     return [
-        pid for pid in _children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "slash-guardian\n"
+        pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "slash-guardian\n"
     ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, sample_repository
-from tests.support.stage import command
+from tests.support.stage import command, processes_naming
 from tests.support.terminals import Terminal
 
 pytestmark = pytest.mark.bubblewrap
@@ -115,7 +116,7 @@ def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(rep
         terminal.kill(signal.SIGINT)
         code = terminal.end()
     assert code == 130, terminal.text
-    assert "SIGINT: stopping; what there is so far is kept" in terminal.screen
+    assert "SIGINT: stopping; what there is so far is kept (Ctrl-C again ends it at once)" in terminal.screen
     assert "+kept" in (repo.parent / "out" / "changes.patch").read_text()
     assert b"\x1b[?25l" not in terminal.raw
 
@@ -128,6 +129,49 @@ def test_a_signal_while_something_is_drawn_is_said_in_a_line_of_its_own(repo: Pa
         code = terminal.end()
     assert code == 130, terminal.text
     assert "SIGTERM: stopping; what there is so far is kept" in terminal.screen
+
+
+def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path) -> None:
+    """Breaks: bot/run/signals.py "kill_all_of_ours(_KILL_LIMIT)"."""
+    seconds = "71234.5"  # by which it is known among all that sleep here
+    steps = [shell(f"echo kept > new.txt; setsid sleep {seconds} & sleep {seconds}"), DONE]
+    with ModelServer(steps) as server, fix(repo, server) as terminal:
+        terminal.wait_for(f"sleep {seconds}")
+        _eventually(lambda: len(processes_naming(f"sleep {seconds}")) >= 2)
+        terminal.kill(signal.SIGINT)
+        terminal.wait_for("SIGINT: stopping")
+        time.sleep(0.05)
+        terminal.kill(signal.SIGINT)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert not processes_naming(f"sleep {seconds}")
+    what, diff, on = [line for line in terminal.text.splitlines() if line.strip()][-3:]
+    [folder] = (repo.parent / "home/.local/state/slash-agent/runs").iterdir()
+    assert what.startswith("slash-agent fix: cancelled at once")
+    assert what.endswith(f"What it had is in {folder}")
+    assert on == f"to go on from it: slash-agent fix --continue {folder}"
+    assert diff == f"its diff so far: slash-agent salvage {folder}"
+    assert warm.run(command("salvage", folder), environment(repo, server)).returncode == 0
+    assert "+kept" in (folder / "bundle" / "changes.patch").read_text()
+
+
+def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path) -> None:
+    """Breaks: bot/run/concluding.py "if run.stop.fired and"."""
+    (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['test ! -e new.txt || sleep 600']\n")
+    commit_all(repo)
+    with ModelServer([shell("echo kept > new.txt"), DONE]) as server, fix(repo, server) as terminal:
+        terminal.wait_for("checks with the change")
+        terminal.kill(signal.SIGINT)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert "partial (canceled): The run was canceled while its change was checked." in terminal.text
+
+
+def _eventually(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + warm.LIMIT
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:

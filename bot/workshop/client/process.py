@@ -9,12 +9,12 @@ import select
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from bot.sandbox.confinement import Confinement, Mounts
 from bot.sandbox.handed import Handed
+from bot.workshop.client.beneath import children, descendants, kill_all
 from bot.workshop.client.errors import WorkshopError
 
 MARK = "SLASH_AGENT_WORKSHOP"
@@ -63,18 +63,18 @@ class HostProcess:
     def hold_inside(self) -> None:
         """Take hold of the sandbox's first process, so that `kill` can wait for the end of all of it."""
         if self._in_namespace and self._inside is None:
-            children = _children(self.process.pid)
-            if children:
+            beneath = children(self.process.pid)
+            if beneath:
                 with contextlib.suppress(ProcessLookupError):
-                    self._inside = os.pidfd_open(children[0])
+                    self._inside = os.pidfd_open(beneath[0])
 
     @property
     def inside(self) -> int:
         """The number of the sandbox's first process. Raises `WorkshopError` when there is none."""
-        children = _children(self.process.pid)
-        if not children:
+        beneath = children(self.process.pid)
+        if not beneath:
             raise WorkshopError("The sandbox has no process inside it.")
-        return children[0]
+        return beneath[0]
 
     def last_words(self) -> str:
         """The last line on its standard error, for the sentence about a failed start."""
@@ -110,7 +110,7 @@ class HostProcess:
         self._thread.join(_GONE_LIMIT)
         if self._thread.is_alive():
             # Stopped, or starved: what is beneath it first, since it would go to nobody afterwards.
-            _kill_all(lambda: _descendants(self.process.pid), limit=_GONE_LIMIT)
+            kill_all(lambda: descendants(self.process.pid), limit=_GONE_LIMIT)
             self.process.kill()
 
     def _kill_namespace(self) -> None:
@@ -133,9 +133,9 @@ class HostProcess:
         self._thread.join(_OWN_WAY_OUT)
         if self._thread.is_alive():
             # Before the host: while it lives, orphans come to it and can be found beneath it.
-            _kill_all(lambda: _descendants(self.process.pid), limit=1.0)
+            kill_all(lambda: descendants(self.process.pid), limit=1.0)
             self.process.kill()
-        _kill_all(self._marked, limit=_GONE_LIMIT)
+        kill_all(self._marked, limit=_GONE_LIMIT)
 
     def _marked(self) -> Iterator[int]:
         wanted = f"{MARK}={self._mark}".encode()
@@ -167,30 +167,3 @@ def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
     from_host, its_output = os.pipe()
     its_input, to_host = os.pipe()
     return (from_host, to_host), (its_input, its_output)
-
-
-def _kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
-    """Kill what `find` finds until it finds nothing, for at most `limit` seconds."""
-    deadline = time.monotonic() + limit
-    while (found := list(find())) and time.monotonic() < deadline:
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)  # they are somebody else's children: there is nothing to wait on
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    for child in _children(pid):
-        yield from _descendants(child)
-        yield child
-
-
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", "rb") as listing:
-                children += map(int, listing.read().split())
-    except OSError:
-        return children  # it ended meanwhile
-    return children

@@ -1,0 +1,49 @@
+"""What Ctrl-C does to a process that is at work: once, twice by one press, and twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.stage import processes_naming
+
+_PROGRAM = """
+import os, signal, subprocess, time
+from bot.contracts.cancel import CancelToken
+from bot.run.signals import cancelled_by_signals
+
+cancel = CancelToken()
+with cancelled_by_signals(cancel, cut_off=lambda: print("cut off", flush=True)):
+    shell = subprocess.Popen(["sh", "-c", "setsid sleep {seconds} & wait"], stdout=subprocess.DEVNULL)
+    os.kill(os.getpid(), signal.SIGINT)
+    {between}
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.3)
+    try:
+        {then}
+    except BaseException as error:
+        print("an exception in the middle of it", error)
+    shell.kill()
+print("ended", cancel.reason, flush=True)
+"""
+
+
+def _run(between: str, then: str, seconds: str = "0.1") -> tuple[int, str, str]:
+    program = _PROGRAM.format(between=between, then=then, seconds=seconds)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> None:
+    """Breaks: bot/run/signals.py "self._end()"."""
+    seconds = "71235.5"
+    ended = _run("assert cancel.wait(60); time.sleep(0.1)", "time.sleep(600)", seconds)
+    assert ended == (130, "cut off\n", "SIGINT: stopping; what there is so far is kept\n")
+    assert not processes_naming(f"sleep {seconds}")
+
+
+def test_one_press_that_arrives_twice_is_one() -> None:
+    """Breaks: bot/run/signals.py "and now - first > _ONE_PRESS"."""
+    assert _run("pass", "pass")[:2] == (0, "ended signal\n")
