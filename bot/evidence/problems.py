@@ -16,6 +16,10 @@ from bot.contracts.problems import Compared, Problem, Severity
 _TOLD = 10
 
 _LINE_NUMBERS = re.compile(r"(?i)\b(lines?|columns?|col)[ :]*\d+")
+# How far something is over what is allowed: "too many lines (53)", "too complex (12 > 10)", "a complexity of 21".
+_SIZES = re.compile(
+    r"(?i)(\b(?:many|long|deeply|complex)\b[^()\n]{0,60}\()\d+(?=\)| > \d+\))|(\b(?:complexity|length) (?:of|from) )\d+"
+)
 _QUOTED = re.compile(r"""[`'"‘“]([^`'"’”]{1,200})[`'"’”]""")
 _GO_MODULE = re.compile(
     r"(?:no required module provides package|could not import|cannot find package) \"?([\w./-]+)"
@@ -72,8 +76,9 @@ def compare(
 
 
 def normalised(message: str) -> str:
-    """The message without the numbers of lines, which move."""
-    return " ".join(_LINE_NUMBERS.sub(r"\1", message).split())
+    """The message without the numbers of lines, which move, and without sizes: what is too long before a change and
+    after it is no new problem."""
+    return " ".join(_SIZES.sub(r"\1\2", _LINE_NUMBERS.sub(r"\1", message)).split())
 
 
 def missing_module(problem: Problem) -> str:

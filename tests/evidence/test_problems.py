@@ -29,9 +29,17 @@ def gone(module: str, code: str = "import-not-found", path: str = "a.py") -> Pro
         ([other(message="redefined from line 3")], [other(message="redefined from line 40")], 0, 0),
         ([other(message="unused (column 3)")], [other(message="unused (column 4)")], 0, 0),
         ([other(message="takes 1 argument")], [other(message="takes 2 arguments")], 1, 1),
+        ([other(message="f has too many lines (53).")], [other(message="f has too many lines (9).")],
+         0, 0),
+        ([other(message="f has too many lines (53).")], [other(message="g has too many lines (53).")],
+         1, 1),
+        ([other(message="`f` is too complex (12 > 10)")], [other(message="`f` is too complex (13 > 10)")], 0, 0),
+        ([other(message="f has a complexity of 21.")], [other(message="f has a complexity of 22.")], 0, 0),
+        ([other(message="Too many arguments in call (5)")], [other(message="No argument fits (5)")], 1, 1),
+        ([other(message="Expected (5)")], [other(message="Expected (6)")], 1, 1),
         ([ONE, ONE], [ONE], 0, 0),  # said twice of one place
     ],
-)
+)  # fmt: skip
 def test_a_problem_is_known_by_file_tool_code_and_message(
     before: list[Problem], after: list[Problem], new: int, fixed: int
 ) -> None:
