@@ -18,7 +18,7 @@ from typing import Any
 
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.outcome import Outcome
-from bot.publish.publish import Published
+from bot.publish.published import Published
 from bot.run.event import EventRun, run_event
 from bot.run.folder import new_folder
 from bot.run.publishing import publish_bundle

@@ -24,8 +24,9 @@ from bot.policy.admit import admission
 from bot.policy.load import load_policy
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import read_bundle
-from bot.publish.change.work import Read
-from bot.publish.publish import Published, publish
+from bot.publish.publish import publish
+from bot.publish.published import Published
+from bot.publish.rules import Read
 from bot.run.again import event_behind
 from bot.run.base import finder_of
 from bot.run.clients import client_for

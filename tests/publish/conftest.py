@@ -20,7 +20,8 @@ from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
-from bot.publish.publish import Published, publish
+from bot.publish.publish import publish
+from bot.publish.published import Published
 from tests.support.outcomes import OUTCOME, make_request
 
 REPO = "octo/hello"

@@ -16,7 +16,7 @@ from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
-from bot.publish.publish import Published
+from bot.publish.published import Published
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS
 from bot.publish.thread.place import place_of

@@ -519,3 +519,17 @@ def test_a_whole_publishing_asks_little(world: World) -> None:
     world.publish(bundle)
     asked = [str(e) for e in world.forge.requests[before:] if e.path.startswith("/api/")]
     assert len(asked) <= 4, asked
+
+
+def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of_both(world: World) -> None:
+    """Breaks: bot/publish/thread/ending.py "trouble = f"."""
+
+    def unreadable(read: object) -> None:
+        raise PublishError("The rules could not be read.")
+
+    request = replace(world.outcome().request, verb=Verb.EXPLAIN)
+    with pytest.raises(PublishError, match=r"cannot come to: nothing was done\. The rules could not be read"):
+        world.publish(world.bundle(request=request), rules=unreadable)
+    told = world.comments()[-1]
+    assert "cannot come to" in told
+    assert "The rules could not be read" in told

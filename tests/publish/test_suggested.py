@@ -14,7 +14,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.request import Trigger, Verb
 from bot.publish.bundle.read import Bundle
-from bot.publish.publish import Published
+from bot.publish.published import Published
 from tests.publish.conftest import REPO, World
 
 FORK = "bob/hello"

@@ -28,6 +28,8 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
+from bot.gate.rule_file import read_rules
+from bot.gate.secrets import Finder
 from bot.publish.bundle.files import WRITES
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
@@ -207,6 +209,16 @@ def test_a_secret_in_a_text_keeps_all_from_being_made(world: World) -> None:
     before = world.writes()
     with pytest.raises(GateError, match="credential"):
         publish(world, AddComment(world.issue, f"Use {KEY}"))
+    assert world.writes() == before
+
+
+def test_a_secret_by_the_repositorys_own_rules_keeps_all_from_being_made(world: World, other: int) -> None:
+    """Breaks: bot/publish/publish.py "links, known())"."""
+    own = Finder(read_rules("[[rules]]\nid = 'acme-key'\nregex = 'ACME-[0-9]{12}'\n", "leaks.toml"))
+    outcome, before = triaged(world, other), world.writes()
+    writes = (AddComment(world.issue, "Harmless"), AddComment(other, "Use ACME-471147114711"))
+    with pytest.raises(GateError, match="acme-key"):
+        publish(world, *writes, outcome=outcome, rules=lambda read: own)
     assert world.writes() == before
 
 

@@ -13,9 +13,10 @@ from bot.publish.change.opening import propose
 from bot.publish.change.proposal import Proposal, find_target
 from bot.publish.change.ready import make_ready, sign_ready
 from bot.publish.change.task import branch_of
-from bot.publish.change.work import Read, Work
+from bot.publish.change.work import Work
 from bot.publish.published import Published
 from bot.publish.remote import Refs
+from bot.publish.rules import Read
 
 
 def publish_on_branch(work: Work) -> Published:

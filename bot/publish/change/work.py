@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bot.checkout.git import Git
@@ -18,12 +17,7 @@ from bot.policy.schema import Identity
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
-
-Read = Callable[[str], str | None]
-"""The text of a file of the base branch by its path, `None` where there is none."""
-
-KnowRules = Callable[[Read | None], Finder | None]
-"""From here on every text that leaves is held to the rules of the base branch. Without `Read` GitHub is asked."""
+from bot.publish.rules import KnowRules
 
 
 @dataclass(frozen=True, slots=True)

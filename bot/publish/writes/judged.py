@@ -11,7 +11,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.writes import Write, Writes, named, texts_of
-from bot.gate.text import withhold_if_secret
+from bot.gate.secrets import Finder, withhold_if_secret
 from bot.policy.load import load_policy
 from bot.policy.schema import Policy
 from bot.policy.writes import Allowance, Standing, refusal
@@ -39,9 +39,11 @@ class Proposed:
     links: Links
 
 
-def judge(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Proposed | None:
-    """`None` where there are none. `folder` does not exist yet. Raises `PublishError`, and `GateError` for a text that
-    may not leave: then none may be made."""
+def judge(
+    bundle: Bundle, remote: Remote, folder: Path, links: Links, finder: Finder | None = None
+) -> Proposed | None:
+    """`None` where there are none. `folder` does not exist yet, `finder` knows the repository's own rules for secrets.
+    Raises `PublishError`, and `GateError` for a text that may not leave: then none may be made."""
     if bundle.writes is None:
         return None
     outcome, request = bundle.outcome, bundle.outcome.request
@@ -54,7 +56,7 @@ def judge(bundle: Bundle, remote: Remote, folder: Path, links: Links) -> Propose
         raise PublishError(
             f"The task {task.name} is shown {task.threads.limit} threads, and the bundle has more."
         )
-    _check(bundle.writes, allowance)
+    _check(bundle.writes, allowance, finder)
     trigger = request.trigger
     since = request.triage.at if request.triage else (trigger.at if trigger else outcome.started_at)
     # GitHub's times are whole seconds: what happened in the very second of the look is known by what the look saw.
@@ -83,12 +85,12 @@ def _rules(bundle: Bundle, remote: Remote, folder: Path) -> tuple[Policy, Task |
     return policy, read_task(text, path)
 
 
-def _check(writes: Writes, allowance: Allowance) -> None:
+def _check(writes: Writes, allowance: Allowance, finder: Finder | None) -> None:
     before: list[Write] = []
     for write in writes.writes:
         if why := refusal(write, allowance, before):
             raise PublishError(f"The bundle proposes to {named(write)}, and may not. {why} Nothing was done.")
-        if secret := withhold_if_secret("\n".join(texts_of(write))):
+        if secret := withhold_if_secret("\n".join(texts_of(write)), finder):
             raise GateError(
                 f"The bundle proposes to {named(write)}, and the text is {secret}. Nothing was done."
             )
