@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from bot.workshop.host import descendants
@@ -26,6 +27,8 @@ from bot.workshop.host.pump import Sink, pump
 from bot.workshop.host.watchdog import Watchdog
 
 _MOST_NAMED = 5
+_MOST_LOOKED_AT = 16
+"""Of a bomb's processes, which are more by the time that each was read."""
 _LAST_OUTPUT = 0.1
 """Seconds in which what a command left running, a `tee` say, may still print."""
 
@@ -167,6 +170,7 @@ class _Command:
             elif time.monotonic() >= watchdog.due:
                 self._limit = watchdog.look(self._keeper.pid)
                 if self._limit is not None:
+                    descendants.give_way(self._keeper.pid)
                     self._running = _running(self._keeper.pid)
                     return self._sweep()
 
@@ -235,6 +239,6 @@ class _Command:
 
 def _running(keeper: int) -> tuple[str, ...]:
     """The command lines of what runs beneath a command, once each; its own where it runs nothing."""
-    found = list(descendants.below(keeper))
+    found = list(islice(descendants.below(keeper), _MOST_LOOKED_AT))
     lines = dict.fromkeys(map(descendants.command_line, found[1:] or found))
     return tuple(line for line in lines if line)[:_MOST_NAMED]
