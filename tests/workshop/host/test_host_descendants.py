@@ -17,10 +17,11 @@ from bot.workshop.host import descendants
 for _ in range({MANY}): subprocess.Popen(["sleep", "60"])
 looked = []
 below, descendants.below = descendants.below, lambda pid: looked.append(pid) or below(pid)
+state, descendants._state = descendants._state, lambda pid: looked.append(pid) or state(pid)
 codes = {{}}
 descendants.give_way(os.getpid())
 nice = {{os.getpriority(os.PRIO_PROCESS, pid) for pid in descendants.children()}}
-print(nice, descendants.sweep(codes), len(looked), set(codes.values()), descendants.children())
+print(nice, descendants.sweep(codes), len(set(looked)), set(codes.values()), descendants.children())
 """
 
 
