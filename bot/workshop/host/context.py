@@ -50,6 +50,7 @@ class Context:
     `programs` are those of ours that may be run, by name: where each is seen.
 
     `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
+    `busy` is for a command to call, the one call that is taken to be short, when it takes a while.
     `failed` counts, by path, the tries to change a file that failed since the last that did not.
     """
 
@@ -69,6 +70,7 @@ class Context:
     disk: FileSystem = field(default_factory=Disk)
     failed: dict[Path, int] = field(default_factory=dict)
     keepers: Keepers = field(default_factory=lambda: Keepers(limits({})))
+    busy: Callable[[], None] = lambda: None
     jobs: Jobs = field(init=False)
     files: KnownFiles = field(init=False)
     folder_note: FolderNote = field(init=False)

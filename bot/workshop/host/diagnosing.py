@@ -109,6 +109,7 @@ class Diagnosing:
             self._read(str(outcome.metadata.get("path", "")))
         names, moved = _edited(tool, outcome.metadata)
         if tool in _SHELL and self._loader is not None:
+            self._context.busy()
             # Before a file was read, what a command changed is told with the next result, when it was scanned for.
             names = self._scanner.touched(lambda name: of_interest(name) or may_be_script(name))
         if self._pending:
@@ -160,6 +161,7 @@ class Diagnosing:
 
     def _ready(self) -> Session | None:
         """The session, when all that was read has been shown to it; `None` where that takes too long."""
+        self._context.busy()
         self._begin()
         with self._news:
             self._news.wait_for(

@@ -54,7 +54,7 @@ class Job(NamedTuple):
     """A command. Its keeper tells of its beginning where it should `tell`; `environment` is `None` for that of the
     command before."""
 
-    argv: Sequence[bytes]
+    argv: list[bytes]
     cwd: bytes
     tell: bool
     environment: Mapping[bytes, bytes] | None

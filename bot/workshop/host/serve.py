@@ -1,4 +1,4 @@
-"""The host's two threads: one takes frames, one works. So a `cancel` arrives while a tool runs.
+"""The host's work: calls and scans, and what is said beside them.
 
 Calls and scans are done strictly one after the other, in the order in which they came.
 """
@@ -17,10 +17,12 @@ from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import descendants
 from bot.workshop.host.context import Answer, Context, ToolFailure
 from bot.workshop.host.history import History
+from bot.workshop.host.incoming import Incoming
 from bot.workshop.host.keepers import Keepers
 from bot.workshop.host.records import Records
 from bot.workshop.host.registry import RUN
 from bot.workshop.host.scan import Scanner
+from bot.workshop.host.specs import BASH
 
 if TYPE_CHECKING:
     from bot.workshop.host.diagnosing import Diagnosing
@@ -35,9 +37,8 @@ class Server:
     """Serves one supervisor from `hello` to the end of the pipe. `run` does not return before."""
 
     def __init__(self, hello: _Message, incoming: int, outgoing: int, keepers: Keepers) -> None:
-        self._incoming = incoming
+        self._incoming = Incoming(incoming, self._deal_with, self._leave)
         self._outgoing = outgoing
-        self._work: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._running = 0
@@ -56,17 +57,18 @@ class Server:
             readable=tuple(map(Path, hello.get("readable", ()))),
             programs=hello.get("programs", {}),
             keepers=keepers,
+            busy=self._incoming.busy,
         )
         self._records: dict[str, Records] = {}
         self._scanner = Scanner(self._context)
         self._diagnosing = self._looking_on(hello.get("diagnostics"))
 
     def run(self) -> None:
-        reader = threading.Thread(target=self._read, name="frames", daemon=True)
-        reader.start()
+        self._incoming.start()
         try:
+            self._incoming.busy()
             self._scanner.take_base()
-            while (message := self._work.get()) is not None:
+            while (message := self._incoming.next()) is not None:
                 if message["type"] == "call":
                     self._call(message)
                 else:
@@ -77,29 +79,24 @@ class Server:
             descendants.sweep()
             self._over.set()
 
-    def _read(self) -> None:
-        """Sort frames until the pipe ends, then see to it that the process ends too, whatever a tool does."""
-        try:
-            while (message := wire.receive(self._incoming)) is not None:
-                self._sort(message)
-        finally:
-            with self._lock:
-                self._gone = True
-                self._context.cancelled.set()
-            self._answers.put(Answer(False, "the supervisor is gone"))
-            self._work.put(None)
-            descendants.kill_children()
-            if not self._over.wait(_LAST_SECONDS):
-                os._exit(1)
+    def _leave(self) -> None:
+        """The supervisor is gone: see to it that the process ends too, whatever a tool does."""
+        with self._lock:
+            self._gone = True
+            self._context.cancelled.set()
+        self._answers.put(Answer(False, "the supervisor is gone"))
+        descendants.kill_children()
+        if not self._over.wait(_LAST_SECONDS):
+            os._exit(1)
 
-    def _sort(self, message: _Message) -> None:
+    def _deal_with(self, message: _Message) -> bool:
+        """Whether it was no work, but a word on what is going on."""
         kind = message["type"]
         if kind == "answer":
             self._answers.put(Answer(message["allow"], message["reason"]))
         elif kind == "cancel":
             self._cancel(message["id"])
-        else:
-            self._work.put(message)
+        return kind in ("answer", "cancel")
 
     def _cancel(self, identity: int) -> None:
         with self._lock:
@@ -126,6 +123,8 @@ class Server:
         self._context.seq = message["seq"]
         self._context.records = self._records.setdefault(message.get("agent", ""), Records())
         self._begin(message["id"])
+        if message["tool"] != BASH.name:
+            self._incoming.busy()  # a command says so itself, once it takes a while
         try:
             if self._diagnosing is not None:
                 self._diagnosing.before(message["tool"])
@@ -155,6 +154,7 @@ class Server:
         return ToolOutcome("", metadata=found)
 
     def _scan(self, message: _Message) -> None:
+        self._incoming.busy()
         try:
             for batch in self._scanner.changes():
                 wire.send(

@@ -68,13 +68,15 @@ def run_command(
     watch: Callable[[], Watchdog],
     printed: Callable[[], None] | None = None,
     started: Callable[[], None] | None = None,
+    lasting: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
 
     When it ends, however it ends, every process that came from it is dead, those that made a session of their own or
     lost their parent included. Others may run beside it. `watch` is called when it has been started, and `printed` when
     nothing more can come to the sink, mostly a little before the command's end: what is only needed from then on can
-    be made meanwhile. Raises `OSError` when it cannot be started.
+    be made meanwhile. `lasting` is called whenever it is looked after, from its first 50 ms on. Raises `OSError` when
+    it cannot be started.
     """
     began = time.monotonic()
     output, write_end = os.pipe()
@@ -86,7 +88,7 @@ def run_command(
             os.close(write_end)
         command = _Command(keeper, output, sink, printed, cancelled, began + timeout)
         try:
-            command.see_off(watch(), started)
+            command.see_off(watch(), started, lasting)
             keepers.give_back(keeper)
         except EOFError:  # the keeper was killed or stopped, and the command with it
             command.swept += keepers.drop(keeper)
@@ -149,7 +151,9 @@ class _Command:
         for fd in (keeper.fileno(), output, cancelled.fileno()):
             self._poll.register(fd, select.POLLIN)
 
-    def see_off(self, watchdog: Watchdog, started: Callable[[], None] | None) -> None:
+    def see_off(
+        self, watchdog: Watchdog, started: Callable[[], None] | None, lasting: Callable[[], None] | None
+    ) -> None:
         while True:
             until = min(self._deadline, watchdog.due)
             ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
@@ -168,6 +172,8 @@ class _Command:
                     return self._sweep()
                 self._ask_to_end()
             elif time.monotonic() >= watchdog.due:
+                if lasting is not None:
+                    lasting()
                 self._limit = watchdog.look(self._keeper.pid)
                 if self._limit is not None:
                     descendants.give_way(self._keeper.pid)

@@ -70,6 +70,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             keepers=context.keepers,
             watch=watch,
             printed=printed,
+            lasting=context.busy,
         )
         if swept := context.keepers.collect_where_lost():
             ended = replace(ended, swept=ended.swept + swept)
@@ -92,6 +93,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
+    context.busy()
     running = context.jobs.running()
     if len(running) >= MOST:
         names = ", ".join(f"{job.number} ({on_one_line(job.command)})" for job in running)
