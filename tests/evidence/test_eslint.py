@@ -38,10 +38,11 @@ def looks(files: dict[str, str]) -> dict[str, str]:
          ["--ext", ".js,.ts", "-c", "conf.js", "src"]),
         ("prettier --check . && eslint --quiet --ext=.ts src test | tee -o out",
          ["--quiet", "--ext=.ts", "src", "test"]),
-        ("eslint -c a.js lib && eslint -c a.js test && eslint -c b.js lib", ["-c", "a.js", "lib", "test"]),
+        ("eslint -c a.js lib && eslint -c a.js test && eslint -c b.js other", ["-c", "a.js", "lib", "test"]),
         # What is not known for certain is not guessed.
         ("eslint $FILES", None),
         ("eslint `git ls-files`", None),
+        ("eslint src && eslint $MORE", None),
         ("eslint . --init", None),
         ("eslint ../other", None),
         ("eslint /etc", None),
@@ -96,7 +97,7 @@ def test_thousands_of_packages_are_not_all_read() -> None:
     assert choose([*files, "p7/eslint.config.js"], lambda path: read.append(path), ("eslint",))
     assert len(read) < 100
     began = time.process_time()
-    choose(
-        [f"p{number}/eslint.config.js" for number in range(3_000)], lambda path: "[" * 100_000, ("eslint",)
-    )
+    flat = [f"p{number}/eslint.config.js" for number in range(3_000)]
+    choose(flat, lambda path: read.append(path) or "[" * 100_000, ("eslint",))
+    assert len(read) < 200
     assert time.process_time() - began < 20  # and not an hour

@@ -291,6 +291,28 @@ def test_what_an_error_of_syntax_hid_is_not_new_but_on_the_lines_that_mended_it(
     assert [each.code for each in tsc.fixed] == ["TS1005"]
 
 
+ESLINT = r"""#!/bin/bash
+[ $1 = --version ] && exec echo v8.57.1
+exec awk -v said="$*, $ESLINT_USE_FLAT_CONFIG" '
+  BEGIN { printf "[{\"filePath\": \"%s/src/a.js\", \"messages\": [", ENVIRON["PWD"] }
+  /debugger/ { printf "%s{\"ruleId\": \"x\", \"severity\": 2, \"message\": \"%s\", \"line\": %d}", comma, said, NR
+              comma = "," }
+  END { print "]}]"; exit 1 }' src/a.js
+"""
+
+
+def test_the_projects_eslint_is_called_as_its_script_says(begin: Begin) -> None:
+    trial = begin({
+        ".eslintrc.json": "{}", "package.json": '{"scripts": {"lint": "eslint --fix src"}}', "src/a.js": "debugger\n",
+        "node_modules/.bin/eslint": ESLINT,
+    })  # fmt: skip
+    eslint = trial.found(trial.change({"src/a.js": "\ndebugger\n\ndebugger // again\n"}))["eslint"]
+    (new,) = eslint.new
+    assert (new.path, new.line, new.code, eslint.remaining) == ("src/a.js", 4, "x", 1)
+    assert eslint.command == "eslint --format json --no-error-on-unmatched-pattern src"
+    assert new.message == "--format json --no-error-on-unmatched-pattern src, false"
+
+
 def test_a_program_that_the_change_puts_above_the_project_is_not_believed(begin: Begin) -> None:
     trial = begin(SHARED | project("deep/web", OLD), named=("tsc",))
     (trial.checkout.tree / "deep" / ".venv").symlink_to("tools")
