@@ -9,12 +9,11 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
 from bot.github.host import Host
-from bot.publish.body.footer import Links, figures
+from bot.publish.body.footer import Links, figures, footer
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
-from bot.publish.review.text import shown_markdown
 from bot.publish.text import markdown
-from bot.publish.text.shown import shown_line
+from bot.publish.text.shown import shown_line, shown_markdown
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import ANSWER
 from bot.publish.thread.place import Place
@@ -62,13 +61,6 @@ def answer_text(outcome: Outcome, links: Links) -> str:
     hidden = [thread.hidden] if thread and thread.hidden else []
     parts += [shown_line(note, 500) for note in (*outcome.notes, *hidden)]
     return "\n\n".join([*parts, footer(outcome, links)])
-
-
-def footer(outcome: Outcome, links: Links) -> str:
-    """What it cost and where the run is, small."""
-    named = (("run", links.run), ("report", links.report))
-    shown = "".join(f" · [{name}]({url})" for name, url in named if url)
-    return f"<sub>{shown_line(figures(outcome))}{shown}</sub>"
 
 
 def finished(host: Host, place: Place, outcome: Outcome, links: Links) -> tuple[str, ...]:

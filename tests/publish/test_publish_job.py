@@ -158,6 +158,16 @@ def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: b
     assert set(world.branches()) == {"main"}
 
 
+@pytest.mark.parametrize("tier", [Tier.SCHEDULE, Tier.BOT])
+def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: Tier) -> None:
+    """Their rules on paths may be other ones than those for whom the run was really made."""
+    outcome = world.outcome()
+    claimed = replace(outcome, request=replace(outcome.request, actor=Actor("ann", world.ann, tier)))
+    with pytest.raises(AgentError, match=f"who asked, the tier {tier}, is another"):
+        published(world, bundle_of(world, claimed), name="repository_dispatch", event={"action": "publish"})
+    assert set(world.branches()) == {"main"}
+
+
 def test_a_bundle_that_was_made_by_another_policy_is_not_published(
     world: World, asked: tuple[Outcome, Event]
 ) -> None:

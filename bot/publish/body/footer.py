@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bot.contracts.outcome import Outcome
 from bot.contracts.wording import count_of, duration, money
+from bot.publish.text.shown import shown_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,18 @@ class Links:
 
 
 NO_LINKS = Links()
+
+
+def footer(outcome: Outcome, links: Links) -> str:
+    """What it cost and where the run is, small."""
+    return small_line(figures(outcome), links)
+
+
+def small_line(text: str, links: Links) -> str:
+    """`text` as the characters it has, and where the run is."""
+    named = (("run", links.run), ("report", links.report))
+    linked = "".join(f" · [{name}]({url})" for name, url in named if url)
+    return f"<sub>{shown_line(text)}{linked}</sub>"
 
 
 def figures(outcome: Outcome) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
 from bot.contracts.wording import count_of
-from bot.publish.body.footer import NO_LINKS, Links, figures
+from bot.publish.body.footer import NO_LINKS, Links, footer
 from bot.publish.body.template import Parts, fill_template
 from bot.publish.evidence import folded
 from bot.publish.evidence.lines import failures
@@ -115,9 +115,7 @@ def _view(
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
         "denials": _grouped(outcome.denials),
         "denied_by": list(dict.fromkeys(denial.rule for denial in outcome.denials)),
-        "figures": figures(outcome),
-        "run_url": links.run,
-        "report_url": links.report,
+        "footer": footer(outcome, links),
     }
 
 

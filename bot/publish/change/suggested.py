@@ -22,7 +22,7 @@ from bot.publish.body.render import render_body
 from bot.publish.change.commit import Prepared
 from bot.publish.change.work import Work
 from bot.publish.published import Published
-from bot.publish.review.text import held_back
+from bot.publish.text.suggestion import held_back
 from bot.publish.thread.markers import is_ours, mark, marked, read_mark
 from bot.publish.thread.place import place_of
 

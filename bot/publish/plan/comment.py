@@ -17,8 +17,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
 from bot.contracts.wording import count_of, money
 from bot.github.values import Account
-from bot.publish.answer import footer
-from bot.publish.body.footer import Links
+from bot.publish.body.footer import Links, footer
 from bot.publish.bundle.schema import parse_plan
 from bot.publish.text.shown import shown_code, shown_line
 from bot.publish.thread.markers import read_mark

@@ -6,8 +6,6 @@ never rewritten, since it is applied as it stands.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -17,23 +15,18 @@ from bot.contracts.review import Finding, Review, Severity
 from bot.contracts.wording import count_of
 from bot.findings.fingerprints import place_of
 from bot.findings.suggestions import block
-from bot.gate.rules import refusal, withholding
-from bot.gate.text import withhold_if_secret
-from bot.publish.body.footer import Links
+from bot.gate.rules import refusal
+from bot.publish.body.footer import Links, small_line
 from bot.publish.body.render import LIMIT
 from bot.publish.review.past import FINDING
-from bot.publish.text import markdown
-from bot.publish.text.shown import shown_code, shown_line, shown_plain
+from bot.publish.text.shown import shown_code, shown_line, shown_markdown, shown_plain
+from bot.publish.text.suggestion import held_back
 from bot.publish.thread.markers import mark, marked
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500
 _LEFT_OUT_SHOWN = 10
 _MARK_ROOM = 4_000
-# An info string is more than a word only where somebody hides what it is: entities and escapes are decoded in it.
-_INFO = re.compile(r"(?<![`~])(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
-_LANGUAGE = re.compile(r"[ \t]*(?!suggest)[A-Za-z0-9_+#.-]{1,30}[ \t]*", re.IGNORECASE)
-_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _LEVELS = {
     Severity.CRITICAL: "failure",
     Severity.MAJOR: "failure",
@@ -74,19 +67,6 @@ def comment_text(finding: Finding) -> str:
     return marked("\n\n".join(part for part in parts if part), written)
 
 
-def held_back(path: str, text: str, suggestion: str) -> str:
-    """Why a suggestion may not be posted, as a clause; empty where it may. A click makes a commit of it."""
-    if reason := refusal(path):
-        return f"the path {reason}"
-    if reason := withholding(path):
-        return reason
-    if withhold_if_secret(suggestion):
-        return "it holds what looks like a credential"
-    if _hidden(suggestion) - _hidden(text):
-        return "it would bring in characters that do not show"
-    return ""
-
-
 def body_text(report: Report) -> str:
     """The review's body, without its mark."""
     parts = [f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"]
@@ -119,17 +99,6 @@ def annotation(finding: Finding) -> Annotation:
     """The finding for a check run, where it is plain text."""
     title, body = shown_plain(finding.title, 200), shown_plain(finding.body, _BODY_LIMIT)
     return Annotation(finding.path, max(finding.line, 1), _LEVELS[finding.severity], f"{title}\n\n{body}")
-
-
-def shown_markdown(text: str, limit: int) -> str:
-    """Markdown by the model: through the gate, contained, and without blocks that GitHub would offer to apply."""
-    near = shown_plain(text, 2 * limit)
-    return markdown.contained(_INFO.sub(_plain_info, markdown.shortened(near, limit)))
-
-
-def _plain_info(found: re.Match[str]) -> str:
-    info = found[2]
-    return found[0] if not info.strip() or _LANGUAGE.fullmatch(info) else f"{found[1]}text"
 
 
 def _headline(finding: Finding) -> str:
@@ -182,10 +151,4 @@ def _footer(report: Report) -> str:
     seen = f"commit {review.head_sha[:12]}"
     if review.since_sha:
         seen += f", only what changed since {review.since_sha[:12]}"
-    named = (("run", report.links.run), ("report", report.links.report))
-    links = "".join(f" · [{name}]({url})" for name, url in named if url)
-    return f"<sub>{seen} · {shown_line(report.figures)}{links}</sub>"
-
-
-def _hidden(text: str) -> frozenset[str]:
-    return frozenset(c for c in text if unicodedata.category(c) in _INVISIBLE and c not in "\n\t\r")
+    return small_line(f"{seen} · {report.figures}", report.links)

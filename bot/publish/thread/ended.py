@@ -6,7 +6,7 @@ from __future__ import annotations
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import sentence
 from bot.github.host import Host
-from bot.publish.body.footer import Links, figures
+from bot.publish.body.footer import Links, figures, footer
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_line
 from bot.publish.thread.comments import edit_comments, put_comment
@@ -46,7 +46,7 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str
         parts.append("Held back by the gate:\n\n" + _withheld(outcome))
     if outcome.description.notes and not trouble:
         parts.append(markdown.quoted(shown_line(outcome.description.notes, 2000)))
-    parts.append(f"<sub>{shown_line(figures(outcome))}{_links(links)}</sub>")
+    parts.append(footer(outcome, links))
     return "\n\n".join(parts)
 
 
@@ -90,8 +90,3 @@ def _withheld(outcome: Outcome) -> str:
     ]
     more = len(outcome.withheld) - _WITHHELD_SHOWN
     return "\n".join([*rows, *([f"- and {more} more"] if more > 0 else [])])
-
-
-def _links(links: Links) -> str:
-    named = (("run", links.run), ("report", links.report))
-    return "".join(f" · [{name}]({url})" for name, url in named if url)

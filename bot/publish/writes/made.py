@@ -30,7 +30,7 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account
 from bot.policy.writes import misplaced
-from bot.publish.review.text import shown_markdown
+from bot.publish.text.shown import shown_markdown
 from bot.publish.thread.markers import WRITE, is_ours, mark, marked, read_mark
 from bot.publish.thread.state import is_own, thread_state
 from bot.publish.writes.judged import Proposed
