@@ -6,8 +6,9 @@ import sys
 
 
 def main() -> None:
-    from bot.commands.clean_start import begin_again, end_at_ctrl_c
+    from bot.commands.clean_start import begin_again, end_at_ctrl_c, hold_standard_streams
 
+    hold_standard_streams()
     end_at_ctrl_c()
     begin_again(sys.argv[1:])
 

@@ -49,6 +49,18 @@ def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] 
         os.execve(sys.executable, command, cleaned)  # noqa: S606 - ourselves
 
 
+def hold_standard_streams() -> None:
+    """Where one was closed, as by `>&-`, nothing is read or written: else the next file that is opened becomes it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115 - kept open
+
+
 def end_at_ctrl_c() -> None:
     """Nothing was begun yet, or all is done: Ctrl-C ends the process without a traceback of what it was importing."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:

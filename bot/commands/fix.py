@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -50,13 +51,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     with looking_on(arguments, "fix") as looking:
         fixed = fix(asked, os.environ, looking)
         looking.tell(Ended(int(fixed.exit_code), _as_json(fixed)))
-    if arguments.json_events:
-        pass
-    elif arguments.json:
-        print(json_text(_as_json(fixed), indent=1))
-    else:
-        say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)
-        _say_where(fixed, arguments.patch)
+    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
+        if arguments.json_events:
+            pass
+        elif arguments.json:
+            print(json_text(_as_json(fixed), indent=1))
+        else:
+            say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)
+            _say_where(fixed, arguments.patch)
     return fixed.exit_code
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # as in `clean_start`
 import argparse
+import errno
 import gc
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from types import ModuleType
 
@@ -48,7 +49,7 @@ example: slash-agent fix --repo . "make the date parser accept ISO weeks\""""
 def run(argv: Sequence[str]) -> int:
     """Run one command line; the exit code of `bot.contracts.errors.ExitCode`."""
     if argv and argv[0] in VERBS:
-        return _run_verb(argv[0], argv[1:])
+        return _written_out(argv[0], _run_verb(argv[0], argv[1:]))
     parser = _top_parser()
     if argv:
         parser.parse_args(argv)
@@ -81,11 +82,29 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         print(f"slash-agent {verb}: cancelled", file=sys.stderr)
         return ExitCode.CANCELLED
     except BrokenPipeError:
-        # Whoever read our output has gone away, as `head` does; closing keeps Python from saying so at exit.
-        sys.stderr.close()
-        return ExitCode.DONE
+        return ExitCode.DONE  # whoever read our output has gone away, as `head` does
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _say(f"slash-agent {verb}: {error.strerror}: make room, and ask again")
+            return ExitCode.INTERNAL
         return _internal_error(verb, error)
+
+
+def _written_out(verb: str, code: int) -> int:
+    """`code`, when all that was printed is out or nobody reads it; an internal error where it cannot be written. Python
+    would try at exit, and answer with a traceback and a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                with suppress(OSError):
+                    _say(f"slash-agent {verb}: standard output cannot be written: {error.strerror}")
+                code = code or ExitCode.INTERNAL
+    return code
 
 
 @contextmanager

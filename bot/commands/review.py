@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -56,12 +57,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if arguments.sarif and done.review is not None:
             _write_sarif(arguments.sarif, done.review)
         looking.tell(Ended(int(done.exit_code), _as_json(done)))
-    if arguments.json_events:
-        pass
-    elif arguments.json:
-        print(json_text(_as_json(done), indent=1))
-    else:
-        _say(done, Actions(os.environ, sys.stdout).print)
+    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
+        if arguments.json_events:
+            pass
+        elif arguments.json:
+            print(json_text(_as_json(done), indent=1))
+        else:
+            _say(done, Actions(os.environ, sys.stdout).print)
     return done.exit_code
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -126,8 +127,9 @@ def _say(ended: EventEnded, actions: Actions) -> None:
         actions.add_summary(ended_summary(status, ended.reason))
         return
     outcome = ended.outcome
-    say_outcome(outcome, actions.print)
-    actions.print(f"bundle   {ended.bundle}")
+    with suppress(BrokenPipeError):  # nobody reads it: the step's outputs are a file
+        say_outcome(outcome, actions.print)
+        actions.print(f"bundle   {ended.bundle}")
     if actions.has_summary:
         actions.add_summary(run_summary(outcome, charts=charts_of(ended.bundle / JOURNAL)))
     values = {

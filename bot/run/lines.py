@@ -15,7 +15,8 @@ _SUBJECTS = ("command", "pattern", "path", "title", "description")
 
 
 def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say` until its reader goes away, as `head` does; nothing after that: the run itself goes on."""
+    """`say` until its reader goes away, as `head` does, or its disk is full; nothing after that: the run itself goes
+    on."""
     gone = False
 
     def speak(line: str) -> None:
@@ -24,7 +25,7 @@ def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
             return
         try:
             say(line)
-        except BrokenPipeError:
+        except OSError:
             gone = True
 
     return speak

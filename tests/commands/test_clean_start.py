@@ -181,3 +181,34 @@ print("it went on")
         [sys.executable, "-P", "-c", code], env=environment, capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"slash-agent: cancelled\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_that_was_closed_is_no_other_file(tmp_path: Path, closed: str) -> None:
+    """Breaks: bot/__main__.py "hold_standard_streams()"."""
+    code = f"""
+import json, os, sys
+from bot import __main__
+from bot.commands import main
+def run(argv):
+    print("to nobody")
+    print("to nobody", file=sys.stderr)
+    streams = [os.readlink(f"/proc/self/fd/{{number}}") for number in range(3)]
+    open({str(tmp_path / "seen")!r}, "w").write(json.dumps([streams, os.environ["GITHUB_TOKEN"]]))
+    return 5
+main.run = run
+sys.argv = ["slash-agent", "fix"]
+__main__.main()
+"""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": _ROOT, **_SECRETS}
+    script = 'exec "$0" -P -c "$1" ' + closed
+    done = subprocess.run(
+        ["bash", "-c", script, sys.executable, code],
+        env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 5, done.stderr
+    streams, token = json.loads((tmp_path / "seen").read_text())
+    assert token == _SECRETS["GITHUB_TOKEN"]
+    for number, redirection in enumerate(("<&-", " >&-", "2>&-")):
+        if redirection in f" {closed}":
+            assert streams[number] == os.devnull

@@ -136,19 +136,26 @@ def test_the_traceback_of_an_internal_error_can_be_had(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    policy = json.dumps({"version": 1, "rules": []})
-    (tmp_path / "agent.yml").write_text(policy)
-    line = shlex.join(command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}"))
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {line} | true"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
+@pytest.mark.parametrize(
+    ("out", "code", "said"),
+    [
+        ("nobody", 0, ""),
+        ("/dev/full", 1, "slash-agent policy: No space left on device: make room, and ask again\n"),
+    ],
+)
+def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
+    tmp_path: Path, out: str, code: int, said: str
+) -> None:
+    """Breaks: bot/commands/main.py "os.dup2(nowhere"."""
+    (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
+    line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
+    ours, theirs = os.pipe()
+    os.close(ours)
+    target = theirs if out == "nobody" else os.open(out, os.O_WRONLY)
+    done = subprocess.run(line, cwd=tmp_path, stdout=target, stderr=subprocess.PIPE, text=True, check=False)
+    for descriptor in {target, theirs}:
+        os.close(descriptor)
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 def test_an_error_that_quotes_a_secret_is_masked(
