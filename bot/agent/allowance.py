@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from bot.agent.spent import Spent
 from bot.contracts.limits import Limits
+from bot.contracts.wording import money
 
 _TOLD_AT = (0.80, 0.90, 0.95)
 _MIB = 1024 * 1024
 
 
 class Share(NamedTuple):
-    """How far one limit is used, from 0 on, and that in words: "4.10 of 5.00 USD"; `limit` names it."""
+    """How far one limit is used, from 0 on, and that in words: "$4.10 of $5.00"; `limit` names it."""
 
     limit: str
     used: float
@@ -28,9 +29,9 @@ def shares(limits: Limits, spent: Spent, seconds: float) -> tuple[Share, ...]:
         if limit is not None:
             found.append(Share(name, used / limit if limit > 0 else 1.0, words))
 
-    money, time = limits.cost_usd or 0, limits.minutes or 0
-    digits = 2 if money >= 1 else 3
-    add("usd", spent.cost, limits.cost_usd, f"{spent.cost:.{digits}f} of {money:.{digits}f} USD")
+    most, time = limits.cost_usd or 0, limits.minutes or 0
+    places = 2 if most >= 1 else 4
+    add("usd", spent.cost, limits.cost_usd, f"{money(spent.cost, places)} of {money(most, places)}")
     add("tokens", spent.usage.total, limits.tokens, f"{spent.usage.total} of {limits.tokens} tokens")
     add("turns", spent.requests, limits.turns, f"{spent.requests} of {limits.turns} turns")
     add("minutes", seconds / 60, limits.minutes, f"{seconds / 60:.1f} of {time:g} minutes")

@@ -19,7 +19,7 @@ from bot.contracts.journal import AgentStarted
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 
 NAME = "task"
 LONGEST_REPORT = 16_000
@@ -133,7 +133,7 @@ class Subagents:
             more = f"; the whole report: {kept}" if kept else ""
             text = f"{text[:LONGEST_REPORT]}\n(cut here{more})"
         done = end.stop is StopReason.END_TURN
-        said = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {end.cost:.2f} USD"
+        said = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {money(end.cost)}"
         if end.files.changed:
             said += f"; changed {', '.join(list(end.files.changed)[:_MOST_FILES])}"
         if not done:

@@ -21,7 +21,7 @@ def test_a_share_for_each_limit_there_is_in_words() -> None:
     used.ask()
     limits = Limits(turns=10, tokens=1000, cost_usd=5, minutes=30, commands=4, output=4 << 20)
     assert {share.words: round(share.used, 3) for share in shares(limits, used, 600)} == {
-        "4.10 of 5.00 USD": 0.82,
+        "$4.10 of $5.00": 0.82,
         "900 of 1000 tokens": 0.9,
         "1 of 10 turns": 0.1,
         "10.0 of 30 minutes": 0.333,
@@ -37,7 +37,7 @@ def test_the_model_is_told_at_80_90_and_95_percent_once_each() -> None:
     heard = {cents: text for cents, text in zip(range(70, 101), said, strict=True) if text}
     assert list(heard) == [80, 90, 95]
     assert heard[80] == (
-        "(Used so far: 0.80 of 1.00 USD. At the limit the run ends with what is in the work tree. "
+        "(Used so far: $0.80 of $1.00. At the limit the run ends with what is in the work tree. "
         "Begin nothing new that is not needed.)"
     )
     assert "Come to an end now" in heard[95]
@@ -64,7 +64,7 @@ def test_each_limit_is_told_of_by_itself() -> None:
 
 def test_little_money_and_time_are_told_in_figures_that_differ() -> None:
     words = [share.words for share in shares(Limits(cost_usd=0.1, minutes=1), spent(cost=0.091), 54)]
-    assert words == ["0.091 of 0.100 USD", "0.9 of 1 minutes"]
+    assert words == ["$0.0910 of $0.1000", "0.9 of 1 minutes"]
 
 
 def test_a_limit_of_nothing_is_used_up() -> None:
