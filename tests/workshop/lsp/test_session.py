@@ -21,6 +21,7 @@ from bot.workshop.host.lsp import lanes
 from bot.workshop.host.lsp.origins import Base, Terms
 from bot.workshop.host.lsp.probe import Settings, environment_of
 from bot.workshop.host.lsp.registry import SERVERS
+from bot.workshop.host.lsp.servers import Server
 from bot.workshop.host.lsp.session import Session
 from bot.workshop.host.lsp.told import Report, text
 from bot.workshop.host.records import Records
@@ -202,6 +203,21 @@ def test_what_came_late_of_a_text_that_is_no_more_is_not_told(begin: Begin) -> N
     assert looked.session.came_late() is None
 
 
+def test_a_file_that_a_server_takes_too_long_over_is_named_once(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "self._lanes.leaves_out(known, name) else" (`if False`)."""
+    looked = begin(ty=pulls(CLEAN))
+    looked.read("a.py", "a\n")
+    looked.read("b.py", "b\n")
+    (lane,) = looked.session._lanes
+    assert isinstance(lane.server, Server)
+    lane.server.close_file("a.py")
+    lane.server.service.left_out = ("a.py",)
+    words = "Diagnostics: ty takes too long over a.py, and is not asked about it any more"
+    assert said(looked.change("a.py", "aa\n")) == words
+    assert said(looked.change("a.py", "aaa\n")) == ""
+    assert said(looked.change("b.py", "bb\n")) == "Diagnostics: no new problems (ty)"
+
+
 def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
     """Breaks: bot/workshop/host/lsp/lanes.py "{found.root}" (taken out of the key)."""
     looked = begin(
@@ -252,6 +268,16 @@ def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
     assert said(looked.change("pkg/used.py", "b\n")) == "Diagnostics: no new problems (ty)"
     asked = (looked.folder / "ty.log").read_text().count('textDocument/diagnostic"')
     assert asked == (4 if is_asked else 3)
+
+
+def test_a_bundle_is_looked_through_in_no_time(begin: Begin) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "named.search(line, begin.end())" (with `.*` before both)."""
+    looked = begin(ty=pulls(CLEAN))
+    looked.read("used.py", "a\n")
+    looked.read("bundle.py", "x = 1; import " + "import use " * 60_000)
+    began = time.monotonic()
+    assert said(looked.change("used.py", "b\n")) == "Diagnostics: no new problems (ty)"
+    assert time.monotonic() - began < LONG
 
 
 def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin: Begin) -> None:

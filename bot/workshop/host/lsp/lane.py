@@ -80,6 +80,10 @@ class Lane:
         """Whether it is still probed or started, or reads the project."""
         return not self.missing if self.server is None else self.server.loading
 
+    def leaves_out(self, name: str) -> bool:
+        """Whether it took too long over this file, and is not asked about it any more."""
+        return isinstance(self.server, Server) and name in self.server.left_out
+
     def warm(self, file: Watched) -> None:
         """Have what is in the text before found while nobody waits for it."""
         self.warming.add(file.name)

@@ -64,6 +64,10 @@ class Lanes:
             return ""
         return self._over_memory.get(lane, lane.server.off if lane.server else "")
 
+    def leaves_out(self, known: Known, name: str) -> bool:
+        lane = self._by_folder.get((known.name, _folder(name)), "")
+        return isinstance(lane, Lane) and lane.leaves_out(name)
+
     def uses(self) -> tuple[ServerUse, ...]:
         """What those of each kind took, and which could not be had."""
         uses: dict[str, ServerUse] = {}

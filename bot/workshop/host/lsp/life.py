@@ -39,7 +39,6 @@ class Life:
         self._lives = 0
 
     def begin(self) -> None:
-        self.began = asyncio.get_running_loop().time()
         self._live()
 
     @property
@@ -74,8 +73,17 @@ class Life:
         if self.client.pid and self.client.connection is not None:
             processes.end(self.client.connection.process)
 
+    @property
+    def may_begin_again(self) -> bool:
+        return self._lives < _LIVES
+
+    def begin_again(self, why: str) -> None:
+        """As where it died: the next one has all open files."""
+        self.client.close(why)
+
     def _live(self) -> None:
         self._lives += 1
+        self.began = asyncio.get_running_loop().time()
         self._starting = asyncio.create_task(self._start())
 
     async def _start(self) -> None:

@@ -158,6 +158,11 @@ class Server:
         return self.service.loading
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Files that it took too long over, and is not asked about any more."""
+        return self.service.left_out
+
+    @property
     def last_words(self) -> str:
         """The end of what it wrote to its standard error."""
         return self.service.life.client.last_words

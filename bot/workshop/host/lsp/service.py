@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.problems import Answer
@@ -20,7 +20,8 @@ from bot.workshop.host.lsp.programs import Answered, Program
 from bot.workshop.host.lsp.rpc import GoneError, ResponseError
 
 _DEADLINES = 2
-"""So many in a row without an answer, and a server is not asked any more."""
+"""So many in a row without an answer, and a server is begun again without the largest file that it owed one for: it is
+more often the file than the server. Where that was no help it is not asked any more."""
 
 _NOT_OPEN = Answered(Answer.UNAVAILABLE, note="not open")
 
@@ -35,6 +36,8 @@ class Service:
         self._missed = 0
         self._changes = 0
         self._documents: dict[str, Document] = {}
+        self.left_out: tuple[str, ...] = ()
+        """Files that it takes too long over."""
 
     @property
     def off(self) -> str:
@@ -53,6 +56,8 @@ class Service:
         absolute = str(self.program.root / path)
         if absolute in self._documents:
             self.change(path, text)
+            return
+        if path in self.left_out:
             return
         document = Document(path, absolute, language, sendable(text))
         self._documents[absolute] = document
@@ -113,7 +118,7 @@ class Service:
                 document.given = answers[path]
         if late or any(answered.answer is Answer.TIMED_OUT for answered in answers.values()):
             if seconds > 0 and not self.loading:
-                self._miss()
+                self._miss([documents[path] for path in late])
         elif checks:
             self._missed = 0
         return answers
@@ -138,11 +143,20 @@ class Service:
             if document.check is not None:
                 document.check.cancel()
 
-    def _miss(self) -> None:
+    def _miss(self, late: Sequence[Document | None]) -> None:
         self._missed += 1
         had_time = _now() - max(self.life.began, self._last_answer) >= self.program.pauses.patience
-        if self._missed >= _DEADLINES and had_time:
-            self.life.turn_off(f"did not answer in time {self._missed} times in a row")
+        if self._missed < _DEADLINES or not had_time:
+            return
+        why = f"did not answer in time {self._missed} times in a row"
+        largest = max((one for one in late if one is not None), key=lambda one: len(one.text), default=None)
+        if largest is None or not self.life.may_begin_again:
+            self.life.turn_off(why)
+            return
+        self.left_out = (*self.left_out, largest.path)
+        self.close_file(largest.path)
+        self._missed = 0
+        self.life.begin_again(why)
 
     def _told(self, path: str) -> None:
         """There is news. Where that comes after an answer, the answer may not have been the last."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from zlib import crc32
 
 from bot.contracts.problems import Answer, Problem, ServerUse
 from bot.workshop.host.context import Context
@@ -24,15 +25,17 @@ from bot.workshop.host.lsp.origins import Base, Origins
 from bot.workshop.host.lsp.probe import Settings
 from bot.workshop.host.lsp.registry import SERVERS, Known, is_shell, of_interest
 from bot.workshop.host.lsp.servers import Answered, Hub
-from bot.workshop.host.lsp.told import Report
+from bot.workshop.host.lsp.told import Report, shown
 
 MOST_FILES = 20
 """That are looked at after one call."""
 
 MOST_IMPORTERS = 10
 
-_IMPORTING = r"(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include|.*\b(?:require|import)\b)"
-"""How a line begins that may name another file."""
+_IMPORTING = re.compile(
+    r"^[ \t]*(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include)|\b(?:require|import)\b"
+)
+"""After this a line may name another file."""
 
 _AS_A_WHOLE = r"""(?:/(?:index|mod)(?:\.\w+)?)?(?=['"\s;,]|$)"""
 """What follows where a folder is named, and no file in it."""
@@ -217,7 +220,7 @@ class Session:
         stems = {stem for file in changed for stem in _stems(file.name)}
         folders = {PurePosixPath(file.name).parent.name for file in changed}
         uses = [
-            re.compile(rf"^[ \t]*{_IMPORTING}.*\b(?:{'|'.join(map(re.escape, names))}){then}", re.MULTILINE)
+            re.compile(rf"\b(?:{'|'.join(map(re.escape, names))}){then}")
             for names, then in ((stems - {""}, r"\b"), (folders - {""}, _AS_A_WHOLE))
             if names
         ]
@@ -226,7 +229,7 @@ class Session:
             for file in self._files.values()
             if file not in changed and file.now is not None and lane.known.language(file.name)
         ]
-        found = [file for named in uses for file in rest if named.search(file.now or "")]
+        found = [file for named in uses for file in rest if _imports(file.now or "", named)]
         return list({file.name: file for file in found}.values())[:MOST_IMPORTERS]
 
     def _is_known_to_load(self, lane: Lane) -> bool:
@@ -344,11 +347,13 @@ class Session:
         """What is missing for these files, or is gone: each once a run."""
         missing: dict[str, str] = {}
         off: dict[str, str] = {}
+        slow: list[tuple[str, str]] = []
         for name in names:
             for known in self.servers:
                 if known.language(name):
                     missing.setdefault(known.name, self._lanes.why_none(known, name))
                     off.setdefault(known.name, self._lanes.why_off(known, name))
+                    slow += [(known.name, name)] if self._lanes.leaves_out(known, name) else []
             for parser in parsers.PARSERS:
                 if parser.takes(name, self._files[name].now or ""):
                     missing.setdefault(parser.name, self._refused.get(parser.name, ""))
@@ -357,6 +362,11 @@ class Session:
                 yield f"missing {name}", f"{name} is not available: {missing[name]}"
             elif off.get(name) and self._once(f"off {name}"):
                 yield f"off {name}", f"{name} is off for the rest of the run: {off[name]}"
+        for name, path in slow:
+            if not off.get(name) and self._once(
+                key := f"slow {name} {crc32(path.encode('utf-8', 'surrogatepass')):08x}"
+            ):
+                yield key, f"{name} takes too long over {shown(path)}, and is not asked about it any more"
 
     def _once(self, key: str) -> bool:
         new = key not in self._said
@@ -367,6 +377,14 @@ class Session:
 def _is_unanswered(look: Look) -> bool:
     answers = look.answers.values()
     return not answers or any(answered.answer is Answer.TIMED_OUT for answered in answers)
+
+
+def _imports(text: str, named: re.Pattern[str]) -> bool:
+    """Line by line, in time that grows with the text alone: a bundle is a line of a megabyte."""
+    for line in text.split("\n"):
+        if (begin := _IMPORTING.search(line)) is not None and named.search(line, begin.end()):
+            return True
+    return False
 
 
 def _stems(name: str) -> Iterator[str]:

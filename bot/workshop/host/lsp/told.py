@@ -70,7 +70,7 @@ def record(report: Report) -> dict[str, Any]:
 def error_line(problem: Problem) -> str:
     """One problem for the end of the run, worded as what does not parse is."""
     rule = " ".join(filter(None, (problem.tool, _plain_line(problem.code, _CODE))))
-    path = _plain_line(named(problem.path), _PATH)
+    path = shown(problem.path)
     return f"{path}: line {problem.line}: {_plain_line(problem.message, _MESSAGE)} ({rule})"
 
 
@@ -124,9 +124,7 @@ def _problems(new: Sequence[Problem]) -> Iterator[str]:
 
 
 def _lines(problem: Problem) -> Iterator[str]:
-    place = f"{_plain_line(named(problem.path), _PATH)}:{problem.line}" + (
-        f":{problem.column}" if problem.column else ""
-    )
+    place = f"{shown(problem.path)}:{problem.line}" + (f":{problem.column}" if problem.column else "")
     code = f":{_plain_line(problem.code, _CODE)}" if problem.code else ""
     yield f"{place} {problem.severity} {problem.tool}{code} {_plain_line(problem.message, _MESSAGE)}"
     if problem.snippet.strip():
@@ -139,9 +137,13 @@ def _plain_line(words: str, most: int) -> str:
     return "".join(letter for letter in shown[: 4 * most] if letter.isprintable())[:most].rstrip()
 
 
+def shown(path: str) -> str:
+    return _plain_line(named(path), _PATH)
+
+
 def _named(files: Sequence[str]) -> str:
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-    return ", ".join(_plain_line(named(name), _PATH) for name in files[:_MOST_FILES]) + more
+    return ", ".join(shown(name) for name in files[:_MOST_FILES]) + more
 
 
 def _complete(report: Report) -> list[str]:
