@@ -124,7 +124,7 @@ def _check_request(
     if request.policy_file != where.policy_file:
         different = f"the policy {request.policy_file[:100]!r}"
     elif event is None or isinstance(event, OtherEvent):
-        different = _actor_difference(request, github)
+        different = _actor_difference(request, github, event)
     else:
         given = Given(
             where.repository,
@@ -164,11 +164,14 @@ def _event_difference(
     return difference(request, behind, github, admitted, given)
 
 
-def _actor_difference(request: Request, github: GitHub) -> str:
-    """Where no event tells what was asked, what can be known of who asked: rules on paths go by their tier."""
+def _actor_difference(request: Request, github: GitHub, event: OtherEvent | None) -> str:
+    """Where no event tells what was asked, what can be known of who asked: rules on paths go by their tier. Nobody but
+    the event knows of a schedule or a bot; without any there is somebody at a terminal who publishes."""
     actor = request.actor
     if actor.tier is Tier.LOCAL:
         return "who asked, at a terminal,"
+    if event is not None and actor.tier in (Tier.SCHEDULE, Tier.BOT):
+        return f"who asked, the tier {actor.tier},"
     if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER):
         known = github.permission(request.repository, actor.login)
         if (known.user_id, tier_of(known)) != (actor.id, actor.tier):

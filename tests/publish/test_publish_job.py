@@ -164,7 +164,7 @@ def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: T
     outcome = world.outcome()
     claimed = replace(outcome, request=replace(outcome.request, actor=Actor("ann", world.ann, tier)))
     with pytest.raises(AgentError, match=f"who asked, the tier {tier}, is another"):
-        published(world, bundle_of(world, claimed), name="repository_dispatch", event={"action": "publish"})
+        published(world, bundle_of(world, claimed), name="deployment", event={"action": "created"})
     assert set(world.branches()) == {"main"}
 
 
