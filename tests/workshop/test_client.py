@@ -108,6 +108,10 @@ CALLS = {
     "a result that is not text": ("result(content=None)", "'content' of a message has the wrong type"),
     "a field too many": ("result(extra=1)", "other fields"),
     "metadata without bottom": ("result(metadata={'a': [[[[[[[[[[[[[1]]]]]]]]]]]]]})", "nested too deeply"),
+    "metadata with a number over all": (
+        """send(b'{"type":"result","id":%d,"content":"","is_error":false,"metadata":{"a":1e999}}' % call["id"])""",
+        "a number that is none",
+    ),
     "a spill file elsewhere": ("result(metadata={'spill': '/etc/passwd'})", "spill file outside"),
     "a spill file above": ("result(metadata={'spill': hello['spill'] + '/../../x'})", "spill file outside"),
     "a frame of 4 GiB": ("os.write(1, b'\\xff' * 4); time.sleep(60)", "over the limit"),

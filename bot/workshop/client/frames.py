@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -166,6 +167,8 @@ def _plain_json(value: Any, depth: int) -> Any:
         raise WireError("a result's metadata is nested too deeply")
     if isinstance(value, str):
         return plain(value)
+    if isinstance(value, float) and not math.isfinite(value):  # 1e999 is JSON, and what is made of it is not
+        raise WireError("a result's metadata holds a number that is none")
     if isinstance(value, list):
         return [_plain_json(item, depth - 1) for item in value]
     if isinstance(value, dict):
