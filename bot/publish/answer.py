@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.body.footer import Links, figures, footer
-from bot.publish.bundle.read import Bundle
-from bot.publish.remote import Remote
+from bot.publish.telling import Telling
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_line, shown_markdown
 from bot.publish.thread.comments import put_comment
@@ -24,24 +20,15 @@ _QUESTION_LIMIT = 4_000
 _GO_ON = "Answer with `/agent continue` and what you say to it: the run goes on from where it is."
 
 
-def publish_answer(
-    bundle: Bundle,
-    host: Host,
-    *,
-    place: Place | None,
-    links: Links,
-    remote: Remote,
-    folder: Path,
-    say: Callable[[str], None],
-) -> tuple[str, ...]:
+def publish_answer(telling: Telling) -> tuple[str, ...]:
     """Say the bundle's answer or question where somebody asked; done twice it changes nothing.
 
     Returns soft failures, a sentence each. Raises `PublishError` where the thread could not be told.
     """
-    outcome = bundle.outcome
+    host, place, outcome, links = telling.host, telling.place, telling.bundle.outcome, telling.links
     text = answer_text(outcome, links)
     if place is None:
-        say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
+        telling.say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
         return ()
     try:
         put_comment(host, place, ANSWER, text)

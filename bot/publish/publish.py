@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bot.checkout import layout
 from bot.checkout.git import Git
@@ -31,28 +31,13 @@ from bot.publish.published import Published
 from bot.publish.pull import check_request
 from bot.publish.remote import Remote
 from bot.publish.rules import KnowRules, Rules
+from bot.publish.telling import Telling
 from bot.publish.thread.ending import Ending, ThreadUntoldError
 from bot.publish.thread.place import Place, place_of
 
 if TYPE_CHECKING:
     from bot.publish.plan.approved import Approval
     from bot.publish.writes.judged import Proposed
-
-
-class PublishAnswer(Protocol):
-    """Publishes what is no change. Returns soft failures, a sentence each; `folder` does not exist yet."""
-
-    def __call__(
-        self,
-        bundle: Bundle,
-        host: Host,
-        *,
-        place: Place | None,
-        links: Links,
-        remote: Remote,
-        folder: Path,
-        say: Callable[[str], None],
-    ) -> tuple[str, ...]: ...
 
 
 def publish(
@@ -86,10 +71,12 @@ def publish(
     try:
         check_verb(bundle)
         proposed = _proposed(bundle, remote, folder, links, known)
-        publish_answer = _answer_of(kind_of(bundle))
-        if publish_answer is not None:
+        publish_kind = _publisher_of(kind_of(bundle))
+        if publish_kind is not None:
             known()
-            notes = _answer(publish_answer, bundle, host, told.place, links, remote, folder, say)
+            if outcome.request.pull is not None:
+                check_request(outcome.request, outcome.base_sha)
+            notes = publish_kind(Telling(bundle, host, told.place, links, remote, folder, say))
             return _with_writes(Published(notes=notes), proposed, host)
         if not has_change(bundle):
             return _with_writes(Published(notes=told.ended()), proposed, host)
@@ -113,8 +100,8 @@ def publish(
     return _with_writes(replace(published, notes=notes), proposed, host)
 
 
-def _answer_of(status: Status) -> PublishAnswer | None:
-    """What publishes a run that came to no change; imported when it is needed."""
+def _publisher_of(status: Status) -> Callable[[Telling], tuple[str, ...]] | None:
+    """What publishes a run that came to no change, and returns soft failures; imported when it is needed."""
     if status is Status.REVIEWED:
         from bot.publish.review.publish import publish_review
 
@@ -128,21 +115,6 @@ def _answer_of(status: Status) -> PublishAnswer | None:
 
         return publish_answer
     return None
-
-
-def _answer(
-    publish_answer: PublishAnswer,
-    bundle: Bundle,
-    host: Host,
-    place: Place | None,
-    links: Links,
-    remote: Remote,
-    folder: Path,
-    say: Callable[[str], None],
-) -> tuple[str, ...]:
-    if bundle.outcome.request.pull is not None:
-        check_request(bundle.outcome.request, bundle.outcome.base_sha)
-    return publish_answer(bundle, host, place=place, links=links, remote=remote, folder=folder, say=say)
 
 
 def _proposed(bundle: Bundle, remote: Remote, folder: Path, links: Links, known: Rules) -> Proposed | None:

@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.plan import Plan
 from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
-from bot.github.host import Host
 from bot.publish.answer import finished
-from bot.publish.body.footer import Links
-from bot.publish.bundle.read import Bundle
 from bot.publish.plan.comment import PLAN, PlanComment, plan_text, text_hash
 from bot.publish.plan.found import own_comments
-from bot.publish.remote import Remote
+from bot.publish.telling import Telling
 from bot.publish.thread.comments import post, with_mark
-from bot.publish.thread.place import Place
 
 
-def publish_plan(
-    bundle: Bundle,
-    host: Host,
-    *,
-    place: Place | None,
-    links: Links,
-    remote: Remote,
-    folder: Path,
-    say: Callable[[str], None],
-) -> tuple[str, ...]:
+def publish_plan(telling: Telling) -> tuple[str, ...]:
     """Post the bundle's plan where it was asked for; done twice it changes nothing.
 
     Returns soft failures, a sentence each. Raises `PublishError`, and `GateError` for a plan that may not leave.
     """
-    plan = bundle.plan
+    host, place, outcome, plan = telling.host, telling.place, telling.bundle.outcome, telling.bundle.plan
     if plan is None:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
     if reason := withhold_if_secret("\n".join(_texts(plan))):
         raise GateError(f"The plan is not posted: {reason}.")
-    text = plan_text(plan, bundle.outcome, links)
+    text = plan_text(plan, outcome, telling.links)
     if place is None:
-        say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
+        telling.say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
         return ()
     try:
         if not any(_is_of(one, place.key, plan.hash) for one in own_comments(host, place)):
@@ -49,7 +35,7 @@ def publish_plan(
             post(host, place, with_mark(place, PLAN, text, {"plan": plan.hash, "text": text_hash(text)}))
     except GitHubError as error:
         raise PublishError(f"The plan could not be posted: {error}") from error
-    return finished(host, place, bundle.outcome, links)
+    return finished(host, place, outcome, telling.links)
 
 
 def _texts(plan: Plan) -> Iterator[str]:

@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from bot.contracts.pulls import Side
 from bot.contracts.review import Severity
 from bot.contracts.wording import count_of
 from bot.github.host import Host
 from bot.policy.schema import ReviewPolicy
-from bot.publish.body.footer import Links
-from bot.publish.bundle.read import Bundle
 from bot.publish.check_run import CheckReport, report
 from bot.publish.pull import check_now
-from bot.publish.remote import Remote
 from bot.publish.review.asked import Asked
 from bot.publish.review.past import CHECK, read_past
 from bot.publish.review.placed import look, placed
 from bot.publish.review.sent import send
 from bot.publish.review.text import Report, annotation, counts
+from bot.publish.telling import Telling
 from bot.publish.text.shown import shown_plain
-from bot.publish.thread.place import Place
 
 _SUMMARY_LIMIT = 1_500
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 
-def publish_review(
-    bundle: Bundle,
-    host: Host,
-    *,
-    place: Place | None,
-    links: Links,
-    remote: Remote,
-    folder: Path,
-    say: Callable[[str], None],
-) -> tuple[str, ...]:
-    """Post the bundle's review, or tell whoever asked that there is nothing to say; `folder` does not exist yet.
+def publish_review(telling: Telling) -> tuple[str, ...]:
+    """Post the bundle's review, or tell whoever asked that there is nothing to say.
 
     Returns soft failures, a sentence each. Raises `PublishError`, and what reading GitHub and the policy raises.
     """
-    asked = Asked.of(bundle, place, links, remote)
+    host, say = telling.host, telling.say
+    asked = Asked.of(telling.bundle, telling.place, telling.links, telling.remote)
     past = read_past(host, asked.repository, asked.pull.number)
     posted = past.made_for(asked.key, asked.review.head_sha)
     if posted is not None:
@@ -50,7 +36,7 @@ def publish_review(
     now = host.pull(asked.repository, asked.pull.number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
     check_now(asked.outcome.request, now)
-    seen = look(asked, now.head_sha, folder)
+    seen = look(asked, now.head_sha, telling.folder)
     report = placed(asked, seen, past)
     if not report.findings:
         say("the review has nothing to say")
