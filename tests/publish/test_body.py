@@ -473,7 +473,9 @@ def test_many_checks_that_fail_are_a_list_of_five() -> None:
     ]
 
 
-@pytest.mark.parametrize("opening", ["```suggestion", "~~~ suggestion", "````Suggestion:-0+1", "```&#115;uggestion"])
+@pytest.mark.parametrize(
+    "opening", ["```suggestion", "~~~ suggestion", "````Suggestion:-0+1", "```&#115;uggestion"]
+)
 def test_what_the_model_says_of_its_change_is_nothing_to_apply(opening: str) -> None:
     """It may stand in a thread on lines of a diff. Breaks: bot/publish/text/shown.py "_INFO.sub"."""
     text = f"Better still:\n\n{opening}\nrun(everything)\n{opening[:3]}"
