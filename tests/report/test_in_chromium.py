@@ -350,6 +350,9 @@ def test_a_phone_shows_all_of_it_in_its_width(
         page.goto(shown_there)
         page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        # Our own words beside a figure are whole, however narrow the column.
+        wraps = "all => all.map(one => getComputedStyle(one).overflowWrap)"
+        assert set(page.locator("td > .soft, td > b").evaluate_all(wraps)) == {"normal"}
         page.close()
 
 
