@@ -91,6 +91,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     own_programs.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
 
 
+_JOURNAL = "journal.jsonl"
 _TAIL = 20_000
 
 
@@ -101,7 +102,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     folder = getattr(item, "funcargs", {}).get("tmp_path")
     if report.failed and folder is not None:
-        told = {path.read_text("utf-8", "replace"): path for path in sorted(folder.rglob("journal.jsonl"))}
+        # `rglob` raises at a path that is too long, of which some tests make one.
+        found = sorted(
+            Path(place, name) for place, _, names in os.walk(folder) for name in names if name == _JOURNAL
+        )
+        told = {path.read_text("utf-8", "replace"): path for path in found}
         report.sections += [(f"end of {path}", text[-_TAIL:]) for text, path in told.items()]
     return report
 

@@ -9,6 +9,7 @@ folders there took a minute. So git is asked for a file in each, which is not th
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,9 @@ from typing import NamedTuple
 from bot.checkout.git import GitError
 from bot.gate.objects import FILE, PROGRAM, Entry, contents
 from bot.gate.scratch import Scratch
+
+_LONGEST = 4095
+"""Bytes of a path that the kernel takes."""
 
 
 class _Rule(NamedTuple):
@@ -55,6 +59,7 @@ class IgnoreRules:
         if not folders and not files:
             return [], []
         self._lay_out()
+        self._refuse_too_long([*folders, *files])
         asked = [path for path in files if not os.path.isdir(self._folder / path)]
         found = self._found([*chain.from_iterable((path, path + self._inner) for path in folders), *asked])
         ignored = {path for path in asked if found[path].ignores}
@@ -62,6 +67,13 @@ class IgnoreRules:
         return [path for path in folders if path not in ignored], [
             path for path in files if path not in ignored
         ]
+
+    def _refuse_too_long(self, paths: Sequence[str]) -> None:
+        """Git asks for the rules of every folder on the way, and ends where it cannot ask. Raises `OSError`."""
+        room = _LONGEST - len(os.fsencode(self._folder)) - len(self._inner) - len("/.gitignore") - 1
+        for path in paths:
+            if len(path) > room or len(os.fsencode(path)) > room:
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
 
     def _ignored_folders(self, folders: Sequence[str], found: Mapping[str, _Rule]) -> Iterator[str]:
         """`found` takes no path for a folder but what the file in it is in. Where the same rule matches both that file
