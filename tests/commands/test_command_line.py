@@ -146,7 +146,7 @@ def test_the_traceback_of_an_internal_error_can_be_had(
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
     tmp_path: Path, out: str, code: int, said: str
 ) -> None:
-    """Breaks: bot/commands/main.py "os.dup2(nowhere"."""
+    """Breaks: bot/commands/main.py "error.errno == errno.ENOSPC"."""
     (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
     line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
     ours, theirs = os.pipe()
