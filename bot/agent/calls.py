@@ -30,10 +30,11 @@ UnderWay = Callable[[], tuple[Executed, float]]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A result for each call, in their order; how many were denied; why the conversation ends with them, if it does."""
+    """A result for each call, in their order; the ids of those that were denied; why the conversation ends with them,
+    if it does."""
 
     results: list[ToolResult]
-    denied: int = 0
+    denied: frozenset[str] = frozenset()
     stop: Stop | None = None
 
 
@@ -65,7 +66,7 @@ class Calls:
         """Run them in order; from the first reason to stop on, answer the rest without running them."""
         self._turn, self._mask = turn, mask
         stop: Stop | None = None
-        denied = 0
+        denied: set[str] = set()
         results: list[ToolResult] = []
         under_way: deque[UnderWay] = deque()
         for place, call in enumerate(calls):
@@ -78,9 +79,10 @@ class Calls:
                 under_way.extend(self._begin(calls[place:]))
             result, was_denied, stopped = self._end(call, under_way.popleft())
             stop = stop or stopped or commands_exceeded(self._session.limits, self._spent)
-            denied += was_denied
+            if was_denied:
+                denied.add(call.id)
             results.append(result)
-        return Answered(results, denied, stop)
+        return Answered(results, frozenset(denied), stop)
 
     def leave(self, turn: int, calls: Sequence[ToolCall], stop: Stop) -> Answered:
         """The conversation ends here: answer each without running it."""

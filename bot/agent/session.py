@@ -23,8 +23,8 @@ from bot.contracts.tools import ToolSpec
 
 
 class TurnInfo(NamedTuple):
-    """One finished turn. `usage` and `cost` are the session's so far; `denied` counts this turn's denials; `state` is
-    that of the next request, `shares` how far the limits are used."""
+    """One finished turn. `usage` and `cost` are the session's so far; `denied` are the ids of the calls that were;
+    `state` is that of the next request, `shares` how far the limits are used."""
 
     turn: int
     text: str
@@ -32,7 +32,7 @@ class TurnInfo(NamedTuple):
     results: tuple[ToolResult, ...]
     usage: Usage
     cost: float
-    denied: int
+    denied: frozenset[str]
     state: State = State(None)
     shares: tuple[Share, ...] = ()
 

@@ -32,16 +32,18 @@ def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def turn_lines(info: TurnInfo, safe: Callable[[str], str] = str) -> Iterator[str]:
-    """One line a tool call, with its subject and whether it failed; for a turn without calls, what was said. What the
-    model wrote is made `safe` before it is cut: half a secret is found by nobody."""
+    """One line a tool call, with its subject, and where it failed or was denied that; for a turn without calls, what
+    was said. What the model wrote is made `safe` before it is cut: half a secret is found by nobody."""
     for call, result in zip(info.calls, info.results, strict=True):
-        yield call_line(info.turn, safe(call.name), safe(subject_of(call)), failed=result.is_error)
+        went = "denied" if call.id in info.denied else "failed" if result.is_error else ""
+        yield call_line(info.turn, safe(call.name), safe(subject_of(call)), went)
     if not info.calls and info.text.strip():
         yield said_line(info.turn, safe(info.text))
 
 
-def call_line(turn: int, tool: str, subject: str, *, failed: bool) -> str:
-    mark = " (failed)" if failed else ""
+def call_line(turn: int, tool: str, subject: str, went: str) -> str:
+    """`went` is how it went, empty where well."""
+    mark = f" ({went})" if went else ""
     return _cut(f"{turn:3d}  {tool} {subject}".rstrip(), _WIDTH - len(mark)) + mark
 
 

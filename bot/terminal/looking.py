@@ -96,7 +96,8 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
             yield said_line(turn, text)
         case Called() if verbose or not event.agent:
             tool = f"{event.agent}: {event.tool}" if event.agent else event.tool
-            yield call_line(event.turn, tool, event.subject, failed=event.failed)
+            went = "denied" if event.denied else "failed" if event.failed else ""
+            yield call_line(event.turn, tool, event.subject, went)
             if verbose and event.text.strip():
                 yield from (f"{UNDER}{line}".rstrip() for line in lines_of(event.text))
         case Problems(_, _, new, _) if verbose and new:

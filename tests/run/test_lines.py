@@ -19,7 +19,7 @@ def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
     results = tuple(
         ToolResult(f"c{n}", name, "", is_error=failed) for n, (name, _, failed) in enumerate(calls)
     )
-    return TurnInfo(7, text, made, results, Usage(), 0.0, 0)
+    return TurnInfo(7, text, made, results, Usage(), 0.0, frozenset())
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,12 @@ def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, objec
 @pytest.mark.parametrize("arguments", ["", '{"path": ', "[1]", "[" * 100_000])
 def test_arguments_that_cannot_be_read_leave_the_name(arguments: str) -> None:
     assert list(turn_lines(turn(("view", arguments, True)))) == ["  7  view (failed)"]
+
+
+def test_one_that_was_denied_is_not_called_failed() -> None:
+    told = turn(("bash", '{"command": "curl x"}', True), ("view", '{"path": "a"}', True))
+    lines = list(turn_lines(told._replace(denied=frozenset({"c0"}))))
+    assert lines == ["  7  bash curl x (denied)", "  7  view a (failed)"]
 
 
 def test_a_long_subject_is_cut_and_a_failure_still_seen() -> None:

@@ -51,8 +51,10 @@ HOSTILE = (
 )
 
 
-def called(tool: str, subject: str, text: str = "", *, failed: bool = False, agent: str = "") -> Called:
-    return Called(1, "c1", tool, subject, failed, False, 0.1, text, agent)
+def called(
+    tool: str, subject: str, text: str = "", *, failed: bool = False, denied: bool = False, agent: str = ""
+) -> Called:
+    return Called(1, "c1", tool, subject, failed, denied, 0.1, text, agent)
 
 
 class Screen:
@@ -116,9 +118,15 @@ def shown(screen: Screen, *events: Event, verbose: bool = False) -> list[str]:
 def test_what_was_done_stays_and_what_was_drawn_goes() -> None:
     lines = shown(
         Screen(), Noted("setup: make"), STARTED, Asking(1), called("view", "a.py"), Listed((("Mend", "pending"),)),
-        called("bash", "make", failed=True), Said(2, "Done."),
+        called("bash", "make", failed=True), called("bash", "curl x", failed=True, denied=True), Said(2, "Done."),
     )  # fmt: skip
-    assert lines == ["  -  setup: make", "  1  view a.py", "  1  bash make (failed)", "  2  Done."]
+    assert lines == [
+        "  -  setup: make",
+        "  1  view a.py",
+        "  1  bash make (failed)",
+        "  1  bash curl x (denied)",
+        "  2  Done.",
+    ]
 
 
 def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
