@@ -170,6 +170,7 @@ def test_ctrl_c_before_anything_began_is_no_traceback() -> None:
 import os, signal
 from bot.commands.clean_start import PIPE, begin_again, end_at_ctrl_c
 if PIPE not in os.environ:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests are a job in the background
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.kill(os.getpid(), signal.SIGINT)
 end_at_ctrl_c()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bot.sandbox.choose import bubblewrap
-from bot.workshop.client.process import _children
+from bot.workshop.client.beneath import children
 from bot.workshop.client.workshop import Workshop
 from tests.support.workshops import Bench, bash, make_tree
 
@@ -192,6 +192,6 @@ def test_a11_bubblewrap_itself_is_started_without_our_environment(
     """The process outside, too: in other versions it is the first one inside, where everybody could read it."""
     monkeypatch.setenv("WALL_CANARY", CANARY)
     bench.start(bubblewrap())
-    started = [pid for pid in _children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
+    started = [pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
     assert len(started) == 1
     assert CANARY.encode() not in Path(f"/proc/{started[0]}/environ").read_bytes()
