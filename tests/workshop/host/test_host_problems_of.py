@@ -172,7 +172,8 @@ def test_eslint_is_told_which_settings_count_and_why_it_ends_is_said(bench: Benc
         "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x'": "Error [ERR_MODULE_NOT_FOUND]: Cannot find pack",
     }.items():
         bench.write("words", oops + words)
-        bench.write("node_modules/.bin/eslint", "#!/bin/bash\ncat words >&2; exit 2\n").chmod(0o755)
+        script = "#!/bin/bash\ncat words >&2; sleep 60 & exit 2\n"
+        bench.write("node_modules/.bin/eslint", script).chmod(0o755)
         said = check(bench, "", **told)
         assert said["state"] == "unavailable"
         assert said["note"].startswith(f"it ended with exit code 2: {why}")

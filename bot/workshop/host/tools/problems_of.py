@@ -27,8 +27,9 @@ _WORDS = 4000
 _SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
 _HEAD = re.compile(r"\A(?:\s|Oops! .*\n|ESLint: .*\n)+")
 
-# The host's pipe carries both outputs in their order; the beginning of what is said of a failure goes to a file.
-_APART = """words=$1; shift; exec "$@" 2> >(head -c 4000 >"$words"; exec cat >/dev/null)"""
+# The host's pipe carries both outputs in their order; what is said of a failure goes to a file: straight to it, since a
+# program between would have to be waited for, and may be kept from its end by what the checker leaves running.
+_APART = 'words=$1; shift; exec "$@" 2>"$words"'
 _TOGETHER = 'shift; exec "$@" 2>&1'
 
 
@@ -120,6 +121,7 @@ def _run(
     """Run a program as the model's commands are: watched, limited, and with all that it started dead at its end."""
     output = Buffer(_MOST_OUTPUT)
     words = context.tmp / f".words-{context.seq}"
+    words.unlink(missing_ok=True)
     script = _TOGETHER if together else _APART
     environment = {
         **place.environment,
