@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.problems import Answer, Compared, Problem
-from bot.contracts.wording import count_of, money
+from bot.contracts.wording import count_of, ending, money
 
 Say = Callable[[str], None]
 
@@ -51,7 +51,9 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
 
 def _state(run: CheckRun) -> str:
     word = run.state.value.replace("_", " ")
-    return f"{word} (exit {run.exit_code})" if run.state is CheckState.FAILED else word
+    if run.state is not CheckState.FAILED or run.exit_code is None:
+        return word
+    return f"{word} ({ending(run.exit_code)})"
 
 
 def _tests(check: CheckResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sized
 
 
@@ -23,6 +24,18 @@ def money(usd: float, places: int = 2) -> str:
     """`$0.06`, with four places `$0.0560`. What is too little for its places is not told as nothing."""
     least = 10.0**-places
     return f"under ${least:.{places}f}" if 0 < usd < least / 2 else f"${usd:,.{places}f}"
+
+
+def ending(exit_code: int) -> str:
+    """How a program ended: `exit 3`, or `killed by SIGSEGV` for the negative code that `subprocess` has for that."""
+    return f"exit {exit_code}" if exit_code >= 0 else f"killed by {signal_name(-exit_code)}"
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def sentence(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.wording import ending
 
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
 _TAIL_FOR_MODEL = 2_000
@@ -103,5 +104,8 @@ def _listed(names: Sequence[str]) -> str:
 def _ends(run: CheckRun) -> str:
     if run.state is CheckState.TIMED_OUT:
         return "runs into its time limit"
-    ended = f"ends with exit code {run.exit_code}"
+    if run.exit_code is not None and run.exit_code < 0:
+        ended = f"is {ending(run.exit_code)}"
+    else:
+        ended = f"ends with exit code {run.exit_code}"
     return f"{ended} ({run.note})" if run.note else ended

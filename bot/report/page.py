@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.journal import SCHEMA_VERSION
 from bot.contracts.limits import Limits
-from bot.contracts.wording import count_of, duration, money
+from bot.contracts.wording import count_of, duration, ending, money
 from bot.report import evidence, words
 from bot.report.colours import Colours
 from bot.report.context import points_of
@@ -99,6 +99,7 @@ def _template() -> jinja2.Template:
         word=words.plain_word,
         seconds=duration,
         count_of=count_of,
+        ending=ending,
         link=safe_link,
         thousands="{:,}".format,
         people_see=people_see,

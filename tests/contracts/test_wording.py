@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.wording import count_of, duration, money, sentence
+from bot.contracts.wording import count_of, duration, ending, money, sentence
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,14 @@ def test_a_count_has_its_noun_in_the_right_number(many: int | list[int], words: 
 )
 def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [(0, "exit 0"), (3, "exit 3"), (-11, "killed by SIGSEGV"), (-35, "killed by signal 35")],
+)
+def test_a_programs_end_is_an_exit_or_a_signal(exit_code: int, words: str) -> None:
+    assert ending(exit_code) == words
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,8 @@ def test_the_model_is_told_command_exit_code_and_the_end_of_the_output() -> None
     told = tell_model([CheckResult("tests", "make test", CheckRun(S.PASSED, 0), after)])
     assert "`make test` passed before your change and now ends with exit code 1." in told
     assert "AssertionError: 1 != 2" in told
+    killed = tell_model([CheckResult("tests", "make test", CheckRun(S.PASSED, 0), CheckRun(S.FAILED, -11))])
+    assert "`make test` passed before your change and now is killed by SIGSEGV." in killed
     assert len(told) < 3000
 
 

@@ -89,6 +89,17 @@ def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_
         assert bash(workshop, "pwd").content == f"{bench.tree}\n[exit code 0]", command
 
 
+def test_a_program_that_is_the_whole_command_is_run_in_the_shells_place(
+    workshop: Workshop, bench: Bench
+) -> None:
+    """So its end is told as it was. Breaks: bot/workshop/host/tools/bash.py "moves = context.environment, may_move"."""
+    (bench.tree / "die.sh").write_text("kill -SEGV $$\n")
+    outcome = bash(workshop, "sh die.sh")
+    assert outcome.content == "(no output)\n[killed by SIGSEGV]"
+    assert outcome.metadata["exit_code"] == -11
+    assert bash(workshop, "cd src && sh ../die.sh").metadata["exit_code"] == 128 + 11
+
+
 def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(bench: Bench) -> None:
     """bash expands the name of the file by which it does."""
     bench.folder = bench.folder / '$HOME `pwd` "quoted" it\'s \\n'

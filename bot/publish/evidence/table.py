@@ -8,7 +8,7 @@ from itertools import chain, islice
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.contracts.tested import Coverage, TestCounts
-from bot.contracts.wording import count_of, duration
+from bot.contracts.wording import count_of, duration, ending
 from bot.evidence.timed_out import IN_PEACE
 from bot.evidence.words import kinds_of, no_figures, number_of
 from bot.publish.evidence.counted import FAILED, failing
@@ -80,8 +80,8 @@ def _run(run: CheckRun, tests: TestCounts | None) -> str:
     if tests is not None:
         failed, all_of_them = tests.failed, tests.passed + tests.failed
         words += f" ({failed:,} of {all_of_them:,})" if failed else f" ({all_of_them:,})"
-    exit_code = f", exit {run.exit_code}" if run.exit_code is not None else ""
-    return f"{words}{exit_code}, {duration(run.duration)}"
+    ended = f", {ending(run.exit_code)}" if run.exit_code is not None else ""
+    return f"{words}{ended}, {duration(run.duration)}"
 
 
 def _check_change(check: CheckResult) -> str:

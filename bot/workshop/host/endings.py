@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-
+from bot.contracts.wording import signal_name
 from bot.workshop.host import limit_words
 from bot.workshop.host.shell import Ended
 from bot.workshop.host.specs import MAX_TIMEOUT
@@ -36,7 +35,7 @@ def ending(ended: Ended, timeout: float, background: int = 0) -> list[str]:
             f"{limit_words.next_step(ended.limit.name)}"
         )
     elif ended.exit_code < 0:
-        notes.append(f"killed by {_signal_name(-ended.exit_code)}")
+        notes.append(f"killed by {signal_name(-ended.exit_code)}")
     else:
         notes.append(f"exit code {ended.exit_code}")
     if ended.swept and not ended.stopped:
@@ -63,10 +62,3 @@ def _where(background: int) -> str:
 
 def _while_running(ended: Ended) -> str:
     return f" while these ran: {', '.join(ended.running)}" if ended.running else ""
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -52,8 +52,6 @@ def next_step(name: str) -> str:
 def met(exit_code: int, printed: bytes, limits: Limits, folders: Iterable[str]) -> tuple[str, str] | None:
     """A limit that the kernel kept and a failed command may have met: its name, and a sentence. `printed` is the end of
     what it wrote, `folders` those that may be full."""
-    if exit_code == 0:
-        return None
     signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
     name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
     if name == "tmpfs":

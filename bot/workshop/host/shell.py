@@ -80,12 +80,12 @@ def run_command(
     """
     began = time.monotonic()
     output, write_end = os.pipe()
-    os.set_blocking(output, False)
     try:
         try:
             keeper = _start(argv, cwd, environment, write_end, keepers, tell=started is not None)
         finally:
             os.close(write_end)
+        os.set_blocking(output, False)
         command = _Command(keeper, output, sink, printed, cancelled, began + timeout)
         try:
             command.see_off(watch(), started, lasting)

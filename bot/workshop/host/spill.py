@@ -27,13 +27,14 @@ class Spill:
     """A sink for `shell.run_command`, which may write on another thread than the one that reads. A context manager
     that makes the file, which stays after it; `open` and `close` do the same by hand.
 
-    `cap` is in bytes of text. `total` counts the bytes the program wrote, `size` and `newlines` those of the text
-    they make, `left_out` what is not in the file; none of them stops at the cap. `binary` is true for output that is
-    no text: it is kept raw.
+    `path` is where the file is, once it is open. `cap` is in bytes of text. `total` counts the bytes the program wrote,
+    `size` and `newlines` those of the text they make, `left_out` what is not in the file; none of them stops at the
+    cap. `binary` is true for output that is no text: it is kept raw.
     """
 
+    path: Path
+
     def __init__(self, folder: Path, seq: int, cap: int = CAP) -> None:
-        self.path = folder / f"{seq:04d}.txt"
         self.total = 0
         self.size = 0
         self.newlines = 0
@@ -41,6 +42,7 @@ class Spill:
         self.binary = False
         self.last_at = time.monotonic()
         self.cap = cap
+        self._folder, self._seq = folder, seq
         self._held = 0
         self._end = bytearray()
         self._terminal = Terminal()
@@ -49,6 +51,9 @@ class Spill:
 
     def open(self) -> None:
         """Make the file. Before that nothing can be put into it. Raises `OSError`."""
+        self.path = (
+            self._folder / f"{self._seq:04d}.txt"
+        )  # not before: a command that is to start waits for that
         with suppress(FileNotFoundError):
             os.unlink(self.path)
         # Read back through the same descriptor: the command may write in this folder and swap the file.

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from bot.contracts.wording import signal_name
 from bot.workshop.host import descendants, usage
 
 KEPT = 8192
@@ -75,6 +76,5 @@ def exit_words(process: subprocess.Popen[bytes]) -> str:
     if code is None:
         return "it closed its standard output"
     if code < 0:
-        name = signal.Signals(-code).name if -code in signal.valid_signals() else str(-code)
-        return f"it was ended by {name}"
+        return f"it was ended by {signal_name(-code)}"
     return f"it ended with exit code {code}"

@@ -14,7 +14,7 @@ from bot.workshop.host import output, shell
 from bot.workshop.host.background import MOST
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.endings import ending, on_one_line
-from bot.workshop.host.folder_note import quoted
+from bot.workshop.host.folder_note import may_move, quoted
 from bot.workshop.host.paths import inside
 from bot.workshop.host.specs import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.workshop.host.spill import Spill
@@ -48,6 +48,9 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
     spill = Spill(context.spill, context.seq)
+    environment, moves = context.environment, may_move(command)
+    if moves:
+        environment = {**environment, **context.folder_note.variables(context.seq)}
     shown: list[output.Shown] = []
 
     def watch() -> Watchdog:
@@ -63,7 +66,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         ended = shell.run_command(
             ["bash", "-c", _as_argument(command, context), "bash"],
             cwd=cwd,
-            environment={**context.environment, **context.folder_note.variables(context.seq)},
+            environment=environment,
             timeout=timeout,
             cancelled=context.cancelled,
             sink=spill,
@@ -77,7 +80,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         limit, hints = bash_output.reached(ended, spill, context)
     finally:
         spill.close()
-    notes = [*ending(ended, timeout), *hints, *_carry_over(cwd, context)]
+    notes = [*ending(ended, timeout), *hints, *(_carry_over(cwd, context) if moves else ())]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,

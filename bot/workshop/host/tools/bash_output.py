@@ -69,6 +69,8 @@ def reached(ended: Ended, spill: Spill, context: Context) -> tuple[str, list[str
     """The limit that a command reached, empty for none, and what `ending` does not say of it."""
     if ended.limit is not None:
         return ended.limit.name, []
+    if ended.exit_code == 0:
+        return "", []
     folders = (*_IN_MEMORY, context.environment.get("HOME", "/root"), str(context.tmp), str(context.root))
     met = limit_words.met(ended.exit_code, spill.last(_SIGNS_IN), context.keepers.limits, folders)
     return (met[0], [met[1]]) if met else ("", [])

@@ -1,0 +1,85 @@
+"""Which commands are asked where they end, against bash itself."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.host.folder_note import may_move
+
+_PIECES = (
+    "cd", "c", "d", "sub", "..", "-", " ", " ", " ", ";", "&&", "|", "&", "\n", "\\", "\\\n", '"', "'", '""', "''",
+    "$x", "x=cd", "x=c", "${x}d", "$'\\143d'", "`echo cd`", "$(echo cd)", "[c]d", "?d", "c*", "{c,}d", "@(c)d", "~",
+    ".", " . ", "go", "source", "eval", "builtin", "command", "pushd", "popd", "true", "then", "if", "fi", "!", "(",
+    ")", "exec", "time", "<<<", "<go", ">new", "2>&1", "#", "shopt -s extglob", "trap", "EXIT", "alias", "fc", "env",
+    "a=b",
+)  # fmt: skip
+
+_LETTERS = ("c", "d", "c", "d", "cd", '"c"', "'d'", "\\d", '""', "\\\n", "[c]", "?", "{c,}", "$'\\143'", "$x")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "true", "git status", "pytest -q tests/test_a.py", "FOO=1 make -j2 test",
+        "git commit -qm 'say so' && git log -1", "ls -la | head -3", "cat <<E\nsome text\nE", "ls ./src/.",
+        "grep -n \"def main\" src/app.py 2>&1 > out.txt; true",
+        "python -c 'import app' || true # why", "cargo test --all-targets --features=a,b", "go test ./...",
+    ],
+)  # fmt: skip
+def test_most_commands_cannot_change_the_folder(command: str) -> None:
+    assert not may_move(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd sub", "true && cd sub", '"c"d sub', "c'd' sub", "\\cd sub", "c\\\nd sub", "builtin cd sub", "x=cd; $x sub",
+        "$'\\143d' sub", "`echo cd` sub", "[c]d sub", "{c,}d sub", "eval \"c\"'d' sub", ". ./go", "true;. ./go",
+        "command . ./go", '"." ./go', "source ./go", "trap 'cd sub' DEBUG; true; true", "pushd sub",
+        "f() { cd sub; }; f",
+        "shopt -s expand_aliases; alias x='cd'\nx sub", "set -o history\nhistory -s zzd sub\nfc -s zz=c",
+        "enable -f ./moves.so moves; moves",
+    ],
+)  # fmt: skip
+def test_what_can_change_it_is_asked(command: str) -> None:
+    assert may_move(command)
+
+
+def test_no_command_that_bash_ends_elsewhere_is_left_unasked(tmp_path: Path) -> None:
+    """Breaks: bot/workshop/host/folder_note.py "_MOVING.search(command.translate(_QUOTES)) is not None"."""
+    start = tmp_path / "start"
+    (start / "sub").mkdir(parents=True)
+    (start / "cd").touch()
+    (start / "go").write_text("cd sub\n")
+    choose = random.Random(20261123)
+    moved = unasked = 0
+    for _ in range(300):
+        command = "".join(choose.choices(_PIECES, k=choose.randint(0, 5)))
+        if choose.random() < 0.5:
+            word = "".join(choose.choices(_LETTERS, k=choose.randint(1, 4)))
+            command = f"{command}{choose.choice((';', ' ', ''))}{word} sub"
+        if may_move(command) and choose.random() < 0.7:
+            continue  # it is asked anyway; some are run to see that the pieces do move
+        ended = _ended_in(command, start, tmp_path / "note")
+        moved += ended != str(start)
+        unasked += not may_move(command)
+        assert may_move(command) or ended == str(start), command
+    assert moved
+    assert unasked > 30
+
+
+def _ended_in(command: str, start: Path, note: Path) -> str:
+    """As the exit trap of the shell says; the folder in which it began where there is none any more."""
+    note.write_text(f"{start}\n")
+    trap = note.with_name("trap.sh")
+    trap.write_text(f"unset BASH_ENV; trap 'pwd -P >>{note}' EXIT\n")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(start.parent), "BASH_ENV": str(trap)}
+    subprocess.run(
+        ["bash", "-c", command], cwd=start, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+        timeout=20, check=False,
+    )  # fmt: skip
+    return note.read_text().splitlines()[-1]
