@@ -34,6 +34,8 @@ START_MS = {"bubblewrap": 60.0, "landlock": 40.0}
 PROBE_MS = 100.0
 SUITE_RATIO = 1.05
 
+_COMMANDS = {"a command": ("true",), "a program": ("env", "true")}
+
 _TIMEOUT = 600
 _BACK_ENDS = (bubblewrap, landlock)
 
@@ -85,11 +87,11 @@ def rows(folder: Path, runs: int, only: str = "") -> Iterator[Row]:
     if only in ("", "starts"):
         yield from starts(folder, runs)
     if only in ("", "commands"):
-        for cost in commands(folder, runs):
+        for what, cost in commands(folder, runs):
             pairs = cost.pairs
             yield Row(
-                f"a command in {cost.sandbox}", f"{pairs.our_median:.1f} ms",
-                f"plain subprocess {pairs.their_median:.1f} ms", f"+{pairs.difference:.2f} ms",
+                f"{what} in {cost.sandbox}", f"{pairs.our_median:.1f} ms",
+                f"plain subprocess {pairs.their_median:.1f} ms", f"{pairs.difference:+.2f} ms",
                 f"at most +{COMMAND_MS:g} ms", pairs.difference <= COMMAND_MS,
             )  # fmt: skip
     if only in ("", "suites"):
@@ -120,13 +122,16 @@ def starts(folder: Path, runs: int) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def commands(folder: Path, runs: int, each: int = 10) -> Iterator[Cost]:
+def commands(folder: Path, runs: int, each: int = 10) -> Iterator[tuple[str, Cost]]:
     """The extra time of one command, by each back end there is: a pair is the median of `each` commands of a tool host
-    that runs already, against as many of a plain subprocess."""
+    that runs already, against as many of a plain subprocess. One that the shell does by itself, and one that runs a
+    program, for which a shell that has something left to do would fork once more."""
     for found in _back_ends():
         with _workshop(found, _tree(folder / f"commands-{found.name.split()[0]}")) as workshop:
-            yield Cost(found.name, measure_pairs(lambda run: median(_each(run, each)), _Inside(workshop, ["true"]),
-                                                 _Outside(Path("/"), ["true"]), runs))  # fmt: skip
+            for what, argv in _COMMANDS.items():
+                inside, outside = _Inside(workshop, argv), _Outside(Path("/"), argv)
+                pairs = measure_pairs(lambda run: median(_each(run, each)), inside, outside, runs)
+                yield what, Cost(found.name, pairs)
 
 
 def suites(folder: Path, runs: int, chosen: Sequence[Suite] = SUITES) -> Iterator[tuple[Suite, Cost]]:

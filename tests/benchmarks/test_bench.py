@@ -69,7 +69,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("reviews", 1),
         ("patch", 1),
         ("masking", 5),
-        ("sandbox", 5),
+        ("sandbox", 7),
         ("session", 5),
         ("context", 3),
         ("checkers", 2),
