@@ -79,6 +79,16 @@ def test_a_command_may_delete_the_folder_it_ends_in(workshop: Workshop, bench: B
     assert bash(workshop, "pwd").content.startswith(f"{bench.tree}\n")
 
 
+@pytest.mark.parametrize("command", ["rmdir ../doomed", 'rmdir "$PWD"', "rmdir ../doomed; exec true # cd"])
+def test_a_command_may_delete_the_folder_it_began_in(workshop: Workshop, bench: Bench, command: str) -> None:
+    """Breaks: bot/workshop/host/tools/bash.py "context.cwd = None"."""
+    bash(workshop, "mkdir doomed && cd doomed")
+    content = bash(workshop, command).content
+    assert content.startswith("(no output)\n[exit code 0]\n[the working folder ")
+    assert content.endswith(f" is gone; the next command runs in {bench.tree}]")
+    assert bash(workshop, "pwd").content == f"{bench.tree}\n[exit code 0]"
+
+
 def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_is_said(
     workshop: Workshop, bench: Bench
 ) -> None:

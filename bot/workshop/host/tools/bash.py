@@ -80,7 +80,8 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         limit, hints = bash_output.reached(ended, spill, context)
     finally:
         spill.close()
-    notes = [*ending(ended, timeout), *hints, *(_carry_over(cwd, context) if moves else ())]
+    left = context.folder_note.take() if moves else str(cwd)
+    notes = [*ending(ended, timeout), *hints, *_carry_over(cwd, left, context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
@@ -161,17 +162,20 @@ def _working_folder(context: Context) -> Path:
     )
 
 
-def _carry_over(before: Path, context: Context) -> list[str]:
-    """Remember the folder in which the shell ended, and say so when it is another one than before."""
-    left = context.folder_note.take()
-    if left is None:
+def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
+    """Remember the folder in which the shell ended, and say so when it is another one than before. `left` is as
+    `FolderNote.take` has it."""
+    there = context.cwd is None or os.path.isdir(before)
+    if there and left is None:
         return [f"the working folder is still {before}"]
-    if left == str(before):
+    if there and left == str(before):
         return []
-    folder = Path(left)
+    folder = Path(left or before)
     if not left or not os.path.isdir(folder):
-        where = folder if 0 < len(left) < _LONGEST_SHOWN else "in which it ended"
-        return [f"the working folder {where} is gone; the next command runs in {before}"]
+        where = folder if left != "" and len(str(folder)) < _LONGEST_SHOWN else "in which it ended"
+        if not there:
+            context.cwd = None
+        return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
     context.cwd = folder
     outside = "" if inside(str(folder), os.path.realpath(context.root)) else ", outside the repository"
     return [f"working folder is now {folder}{outside}"]
