@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from bot.workshop.host import programs
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.programs import Finished, run_program
+from bot.workshop.host.pump import Buffer
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
@@ -92,3 +95,22 @@ def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() ->
 
 def test_output_that_comes_through_a_process_substitution_is_not_lost() -> None:
     assert run("exec > >(cat); echo late").output == b"late\n"
+
+
+def test_what_a_program_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Breaks: bot/workshop/host/programs.py "while sinks and not late:"."""
+    monkeypatch.setattr(programs, "_DRAIN_GRACE", 0.0)
+    taken = Buffer(1000)
+    for held_open in (False, True):
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.write(writing, b"said")
+        if not held_open:
+            os.close(writing)
+        programs._drain({reading: taken})
+        os.close(reading)
+        if held_open:
+            os.close(writing)
+    assert bytes(taken.data) == b"saidsaid"

@@ -170,8 +170,11 @@ def _drain(sinks: dict[int, Sink]) -> None:
     poll = select.poll()
     for fd in sinks:
         poll.register(fd, select.POLLIN)
-    while sinks and time.monotonic() < deadline:
-        for fd, _ in poll.poll(milliseconds_to(deadline)):
+    late = False
+    while sinks and not late:
+        left = milliseconds_to(deadline)
+        late = not left  # once even so: the machine may have stood still meanwhile
+        for fd, _ in poll.poll(left):
             open_still, enough = pump(fd, sinks[fd])
             if enough or not open_still:
                 poll.unregister(fd)

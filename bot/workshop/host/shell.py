@@ -183,7 +183,10 @@ class _Command:
     def take_the_rest(self) -> None:
         """What is still in the pipe, now that nobody writes to it any more."""
         until = time.monotonic() + _LAST_OUTPUT
-        while self._open and (left := milliseconds_to(until)):
+        late = False
+        while self._open and not late:
+            left = milliseconds_to(until)
+            late = not left  # once even so: the machine may have stood still meanwhile
             if not any(fd == self._output for fd, _ in self._poll.poll(left)) or self._take():
                 break
         if self._open:

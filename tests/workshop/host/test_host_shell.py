@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from bot.workshop.host import descendants, usage
 from bot.workshop.host import limits as limits_module
+from bot.workshop.host import shell as shell_module
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.keeper import SWEEP, job_of, order
@@ -112,6 +113,21 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
         )  # fmt: skip
     shell.folder = there
     assert shell.run("exit 4").exit_code == 4
+
+
+def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/workshop/host/shell.py "while self._open and not late:"."""
+    monkeypatch.setattr(shell_module, "_LAST_OUTPUT", 0.0)
+    output, writing = os.pipe()
+    os.set_blocking(output, False)
+    os.write(writing, b"said")
+    kept = shell.keepers.take()
+    shell_module._Command(kept, output, shell._take, None, shell.cancelled, 0.0).take_the_rest()
+    assert shell.printed == b"said"
+    os.close(writing)
+    os.close(output)
 
 
 def test_a_keeper_serves_one_command_after_the_other(shell: Shell) -> None:
