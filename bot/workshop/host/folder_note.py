@@ -26,8 +26,12 @@ _FULL = 1024 * 1024
 # not written there, be it in parts that are quoted by themselves.
 _PLAIN = re.compile(r"""[\w ./:=,@%+\-&|;<>"'#\t\n]*""")
 _QUOTES = str.maketrans("", "", "\"'")
-# What changes it; what runs text from elsewhere in this very shell; and `fc`, which writes a command anew.
-_MOVING = re.compile(r"cd|pushd|popd|source|enable|fc|(?:^|[\s;&|])\.(?:\s|$)")
+# What changes it; what runs text from elsewhere in this very shell; what gives text of its making, or from elsewhere,
+# another meaning; and `fc`, which writes a command anew.
+_MOVING = re.compile(
+    r"cd|pushd|popd|source|enable|fc|mapfile|readarray|alias|ALIASES"
+    r"|(?:^|[\s;&|])(?:\.|read|select|printf|let|declare|typeset|local)(?![\w./:=,@%+#-])"
+)
 
 
 class FolderNote:

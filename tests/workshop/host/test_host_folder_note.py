@@ -42,7 +42,10 @@ def test_most_commands_cannot_change_the_folder(command: str) -> None:
         "command . ./go", '"." ./go', "source ./go", "trap 'cd sub' DEBUG; true; true", "pushd sub",
         "f() { cd sub; }; f",
         "shopt -s expand_aliases; alias x='cd'\nx sub", "set -o history\nhistory -s zzd sub\nfc -s zz=c",
-        "enable -f ./moves.so moves; moves",
+        "enable -f ./moves.so moves; moves", ".</dev/null ./go", "true;.>new ./go", ".&>new ./go", '"."<<<x ./go',
+        "mapfile -C eval -c 1 <go", "readarray -c 1 -C eval <go", "shopt -s expand_aliases\nread BASH_ALIASES <go\n0",
+        "set -o posix\nalias p=.\np ./go", "set -o posix\nBASH_ALIASES=c\nBASH_ALIASES+='d sub'\n0",
+        "set -o posix\nprintf -v x BASH_%s ALIASES\ndeclare -n r\nread r <x",
     ],
 )  # fmt: skip
 def test_what_can_change_it_is_asked(command: str) -> None:
