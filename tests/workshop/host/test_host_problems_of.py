@@ -291,6 +291,18 @@ def test_a_flood_is_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
     assert check(bench, "yes >&2 & sleep 0.2; kill $!; echo a.py:1:1: m")["state"] == "complete"
 
 
+@pytest.mark.parametrize(
+    "swap", ["mkfifo $f", "mkdir $f", "ln -s /dev/zero $f", "ln -s $f $f", "install -m 0 /dev/null $f", ":"]
+)
+def test_whatever_a_checker_makes_of_the_file_for_its_words_holds_nothing_up(bench: Bench, swap: str) -> None:
+    """Breaks: bot/workshop/host/tools/problems_of.py "os.pread(self._fd, _WORDS, 0)"."""
+    f = bench.context.tmp / f".words-{bench.context.seq}"
+    told = check(bench, f"f={f}; echo 'first words' >&2; rm $f; {swap}; exit 2")
+    assert (told["state"], told["note"]) == ("unavailable", "it ended with exit code 2: first words")
+    again = check(bench, "echo a.py:1:1: m; echo words >&2")  # with whatever lies there
+    assert (again["state"], len(again["rows"])) == ("complete", 1)
+
+
 def test_a_program_that_is_not_there_or_does_not_run_is_unavailable(bench: Bench) -> None:
     nobody = check(bench, "", program="nobody")
     assert nobody["note"] == "nobody is not there: the project has none of its own"

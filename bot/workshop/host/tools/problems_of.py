@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -120,8 +121,7 @@ def _run(
 ) -> _Ran:
     """Run a program as the model's commands are: watched, limited, and with all that it started dead at its end."""
     output = Buffer(_MOST_OUTPUT)
-    words = context.tmp / f".words-{context.seq}"
-    words.unlink(missing_ok=True)
+    words = _Words(context.tmp / f".words-{context.seq}")
     script = _TOGETHER if together else _APART
     environment = {
         **place.environment,
@@ -130,29 +130,46 @@ def _run(
         "GOTOOLCHAIN": "local",
         "LC_ALL": "C.UTF-8",
     }
-    ended = shell.run_command(
-        ["bash", "-c", script, "bash", str(words), *argv],
-        cwd=place.around[0],
-        environment=environment,
-        timeout=max(deadline - time.monotonic(), 0.1),
-        cancelled=context.cancelled,
-        sink=output,
-        keepers=context.keepers,
-        watch=context.watchdog,
-    )
-    context.keepers.collect_where_lost()
-    return _Ran(ended, bytes(output.data), output.full, _first_words(words, bytes(output.data)))
-
-
-def _first_words(file: Path, output: bytes) -> str:
-    """What the program said of itself, for a note: the beginning of its error output, else of its output."""
     try:
-        with file.open("rb") as opened:
-            output = opened.read(_WORDS) or output[:_WORDS]
-        os.unlink(file)
-    except OSError:
-        output = output[:_WORDS]
-    return output.decode("utf-8", "replace")
+        ended = shell.run_command(
+            ["bash", "-c", script, "bash", words.path, *argv],
+            cwd=place.around[0],
+            environment=environment,
+            timeout=max(deadline - time.monotonic(), 0.1),
+            cancelled=context.cancelled,
+            sink=output,
+            keepers=context.keepers,
+            watch=context.watchdog,
+        )
+        context.keepers.collect_where_lost()
+        first = words.first() or bytes(output.data[:_WORDS])
+    finally:
+        words.close()
+    return _Ran(ended, bytes(output.data), output.full, first.decode("utf-8", "replace"))
+
+
+class _Words:
+    """The file for what a program says of itself. It lies where programs write, so there may be anything else at its
+    path by the end, a pipe that nobody fills too: it is read by the descriptor with which it was made."""
+
+    def __init__(self, file: Path) -> None:
+        self.path = str(file)
+        self._fd = -1
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(file)
+            self._fd = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError:
+            self.path = os.devnull  # a full disk, or a folder of that name: the program can run all the same
+
+    def first(self) -> bytes:
+        return os.pread(self._fd, _WORDS, 0) if self._fd >= 0 else b""
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            with suppress(OSError):
+                os.unlink(self.path)
 
 
 def _because(ran: _Ran, context: Context) -> str:
