@@ -137,25 +137,32 @@ def test_the_traceback_of_an_internal_error_can_be_had(
 
 
 @pytest.mark.parametrize(
-    ("out", "code", "said"),
+    ("out", "unbuffered", "code", "said"),
     [
-        ("nobody", 0, ""),
-        ("/dev/full", 1, "slash-agent policy: No space left on device: make room, and ask again\n"),
+        ("nobody", "", 0, ""),
+        ("nobody", "1", 0, ""),
+        ("/dev/full", "", 1, "standard output cannot be written: No space left on device"),
+        ("/dev/full", "1", 1, "No space left on device: make room, and ask again"),
     ],
 )
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
-    tmp_path: Path, out: str, code: int, said: str
+    tmp_path: Path, out: str, unbuffered: str, code: int, said: str
 ) -> None:
-    """Breaks: bot/commands/main.py "error.errno == errno.ENOSPC"."""
+    """Breaks: bot/commands/main.py "error.errno == errno.ENOSPC", and without PYTHONUNBUFFERED "os.dup2(nowhere"."""
     (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
     line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
     ours, theirs = os.pipe()
     os.close(ours)
     target = theirs if out == "nobody" else os.open(out, os.O_WRONLY)
-    done = subprocess.run(line, cwd=tmp_path, stdout=target, stderr=subprocess.PIPE, text=True, check=False)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        line, cwd=tmp_path, env=environment, stdout=target, stderr=subprocess.PIPE, text=True, check=False
+    )
     for descriptor in {target, theirs}:
         os.close(descriptor)
-    assert (done.returncode, done.stderr) == (code, said)
+    assert (done.returncode, bool(done.stderr)) == (code, bool(said)), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_error_that_quotes_a_secret_is_masked(

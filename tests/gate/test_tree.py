@@ -302,6 +302,17 @@ def test_an_ignored_folder_is_never_entered(desk: Bench) -> None:
     assert [file.path for file in desk.judge().files] == ["a.txt"]
 
 
+def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
+    """Breaks: bot/gate/ignored.py "elif rule.ignores and rule == found[path]"."""
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{".gitignore": "build\n"})
+    desk = bench(tmp_path, repository)
+    desk.write("build/.git/config")
+    os.mkfifo(desk.tree / "build/pipe")
+    desk.write("a.txt", "new\n")
+    assert [file.path for file in desk.judge().files] == ["a.txt"]
+
+
 # -- what a reviewer should look at twice
 
 
