@@ -12,6 +12,7 @@ import html
 import lzma
 import re
 import string
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
@@ -56,6 +57,11 @@ _CHARACTER = re.compile(
 _PRINTED = r"[\t\n\r -~]{16,}"
 _DEFLATED = (b"x\x01", b"x^", b"x\x9c", b"x\xda")
 _MOST_STARTS = 4
+_STYLED = (
+    range(0xAA, 0xBB), range(0x2B0, 0x2E5), range(0x1D2C, 0x1D6B), range(0x2070, 0x209D), range(0x2100, 0x2150),
+    range(0x2460, 0x2500), range(0xFF01, 0xFF5F), range(0x1D400, 0x1D800), range(0x1F100, 0x1F190),
+)  # fmt: skip
+"""Where Unicode has letters and digits once more, in another style."""
 
 
 class Reading(NamedTuple):
@@ -72,8 +78,10 @@ def readings(data: bytes) -> Iterator[Reading]:
     seen = {data}
     left = _MOST_BYTES
     waiting = [(data, 0)]
-    if (written_out := _written_out(data)) != data:
-        waiting.append((written_out, 0))
+    written_out = _written_out(data)
+    for other in dict.fromkeys((written_out, _folded(written_out))):
+        if other != data:
+            waiting.append((other, 0))
     while waiting:
         text, depth = waiting.pop(0)
         for reading in _once(text):
@@ -103,6 +111,20 @@ def _written_out(text: bytes) -> bytes:
     return _CHARACTER.sub(
         lambda found: _character(found.group()), _BACKSLASHES.sub(rb"\\", _ESCAPED_SPACE.sub(b"\n", text))
     )
+
+
+def _folded(text: bytes) -> bytes:
+    """With plain letters for those of full width, of mathematics, in circles and the like; one by one, since to
+    normalise a whole text can take quadratic time."""
+    if text.isascii():
+        return text
+    return text.decode("utf-8", "surrogatepass").translate(_plain_letters()).encode("utf-8", "surrogatepass")
+
+
+@cache
+def _plain_letters() -> dict[int, str]:
+    found = ((code, unicodedata.normalize("NFKC", chr(code))) for codes in _STYLED for code in codes)
+    return {code: plain for code, plain in found if plain.isascii()}
 
 
 @lru_cache(4096)

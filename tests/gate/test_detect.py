@@ -92,6 +92,10 @@ FURTHER: dict[str, Callable[[], str]] = {
     "colour on every letter": lambda: "".join(f"\x1b[31m{letter}\x1b[0m" for letter in TOKEN),
     "tag characters": lambda: "".join(chr(0xE0000 + byte) for byte in RAW),
     "Markdown between the letters": lambda: "**".join(TOKEN),
+    "full width": lambda: "".join(chr(ord(letter) + 0xFEE0) for letter in TOKEN),
+    "letters of mathematics, in full width": lambda: TOKEN.translate(
+        {ord("a") + at: 0x1D41A + at for at in range(26)} | {ord("A") + at: 0xFF21 + at for at in range(26)}
+    ),
     "entities of entities": lambda: html.escape("".join(f"&#x{byte:x};" for byte in RAW)),
     "a string literal a line": lambda: "\n".join(
         f'"{TOKEN[at : at + 3]}" +' for at in range(0, len(TOKEN), 3)
