@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,17 +18,51 @@ _SETTINGS = ("config", "config.toml", ".cargo/config", ".cargo/config.toml")
 
 _LARGEST_SETTINGS = 1 << 20
 
+_HOLDERS = ("versions", "installs", "tools/image")
+"""Where version managers keep the versions of tools, or folders of versions for each tool."""
+
+_MACHINES = ("x64", "x86", "arm64")
+"""The runner's tool cache has a folder for each tool, in it one for each version, and in that one of these."""
+
+_NAMES_OF_A_VERSION = ("etc/npmrc", "pip.conf", "etc/pip.conf")
+
+_SECRET_SETTING = re.compile(rb"token|secret-key|password|://[^/\s\"']*@")
+
 
 def credentials_in(folder: Path) -> Iterator[Path]:
-    """What directly in `folder` is, or holds, somebody's credentials."""
+    """What in `folder`, or in a version of a tool there, is or holds somebody's credentials."""
     for name in _NAMES:
         if (folder / name).exists():
             yield folder / name
+    for version in _versions(str(folder)):
+        for name in _NAMES_OF_A_VERSION:
+            if os.path.exists(path := os.path.join(version, name)):
+                yield Path(path)
     for name in _SETTINGS:
-        if (folder / name).is_file() and _mentions_token(folder / name):
+        if (folder / name).is_file() and _holds_secret(folder / name):
             yield folder / name
 
 
-def _mentions_token(path: Path) -> bool:
+def _versions(folder: str) -> Iterator[str]:
+    """Folders in which a version of a tool may have its settings. By `os`: `Path.glob` takes ten times as long, and a
+    run's start waits for this."""
+    for holder in _HOLDERS:
+        for one in _folders(os.path.join(folder, holder)):
+            yield one
+            yield from _folders(one)
+    for tool in _folders(folder):
+        for version in _folders(tool):
+            yield from filter(os.path.isdir, (os.path.join(version, machine) for machine in _MACHINES))
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_dir()]
+    except OSError:
+        return []  # there is none, or what is in it cannot be read inside either
+
+
+def _holds_secret(path: Path) -> bool:
     with path.open("rb") as file:
-        return b"token" in file.read(_LARGEST_SETTINGS)
+        return _SECRET_SETTING.search(file.read(_LARGEST_SETTINGS)) is not None
