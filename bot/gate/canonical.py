@@ -118,7 +118,8 @@ def _folded(text: bytes) -> bytes:
     normalise a whole text can take quadratic time."""
     if text.isascii():
         return text
-    return text.decode("utf-8", "surrogatepass").translate(_plain_letters()).encode("utf-8", "surrogatepass")
+    letters = text.decode("utf-8", "surrogateescape")
+    return letters.translate(_plain_letters()).encode("utf-8", "surrogateescape")
 
 
 @cache
