@@ -22,16 +22,22 @@ _LONGEST = 16 * 1024
 _FULL = 1024 * 1024
 """Bytes of all notes, when new files are made."""
 
-# Letters that stand for themselves, separators, redirections and quotes: nothing out of which a word could come that is
-# not written there, be it in parts that are quoted by themselves.
-_PLAIN = re.compile(r"""[\w ./:=,@%+\-&|;<>"'#\t\n]*""")
-_QUOTES = str.maketrans("", "", "\"'")
-# What changes it; what runs text from elsewhere in this very shell; what gives text of its making, or from elsewhere,
-# another meaning; and `fc`, which writes a command anew.
-_MOVING = re.compile(
-    r"cd|pushd|popd|source|enable|fc|mapfile|readarray|alias|ALIASES"
-    r"|(?:^|[\s;&|])(?:\.|read|select|printf|let|declare|typeset|local)(?![\w./:=,@%+#-])"
-)
+# Where a command may begin, as the shell has it and at every other such sign too: in quotes, in a text for a program.
+_SIGNS = re.compile(r"[;&|\n]")
+# Variables for a program, and its name, in letters that stand for themselves; or nothing but a comment. A number before
+# a redirection is no name.
+_BEGINNING = re.compile(r"[ \t]*(?:(?:\w+=[\w./:,@%+-]*[ \t]+)*(?!\d+[<>])([\w./@%+-]+)(?=[ \t<>]|\Z)|#|\Z)")
+# A function, a subshell, and expansions that assign or that look into what they found: bash 5.3 may run that here.
+_MORE = re.compile(r"""[()]|\$(?:\{(?!\w+\})|['"\[])""")
+# All builtins and words of the grammar but those that only print or end: none of the others is looked into.
+_OWN = {
+    ".", ":", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
+    "compopt", "continue", "coproc", "declare", "dirs", "disown", "do", "done", "elif", "else", "enable", "esac",
+    "eval", "exec", "export", "fc", "fg", "fi", "for", "function", "getopts", "hash", "help", "history", "if", "in",
+    "jobs", "kill", "let", "local", "logout", "mapfile", "popd", "printf", "pushd", "read", "readarray", "readonly",
+    "return", "select", "set", "shift", "shopt", "source", "suspend", "then", "time", "times", "trap", "type",
+    "typeset", "ulimit", "umask", "unalias", "unset", "until", "wait", "while",
+}  # fmt: skip
 
 
 class FolderNote:
@@ -103,9 +109,12 @@ class FolderNote:
 
 
 def may_move(command: str) -> bool:
-    """Whether bash may end in another folder than the one in which it runs `command`; also where only its running would
-    tell. False is certain."""
-    return not _PLAIN.fullmatch(command) or _MOVING.search(command.translate(_QUOTES)) is not None
+    """Whether bash may end in another folder than the one in which it runs `command`. False is certain: then all that
+    it runs are programs, each a process of its own, and builtins that only print or end."""
+    if _MORE.search(command):
+        return True
+    begun = map(_BEGINNING.match, _SIGNS.split(command))
+    return not all(beginning and beginning[1] not in _OWN for beginning in begun)
 
 
 def quoted(text: str, *, inner: bool = False) -> str:
