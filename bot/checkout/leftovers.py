@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 _MOST_BYTES = 1 << 20
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
 _SETTING = re.compile(r"^\s*([A-Za-z][\w-]*)\s*=\s*(.*?)\s*$")
-_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+# A password, or a token in the place of the name.
+_LOGIN = re.compile(r"://(?:[^/@\s]*:[^/@\s]+|[^/@\s]{20,})@")
+_KEY_FILE = re.compile(r"\s-i\s")
+_MOST_SUBMODULES = 1_000
 
 FIX = "give `actions/checkout` the input `persist-credentials: false`"
 
@@ -34,9 +38,20 @@ def left_behind(workspace: Path | None, environment: Mapping[str, str]) -> tuple
 
 
 def _settings_of(workspace: Path) -> Iterator[Path]:
-    git_dir = workspace / ".git"
-    yield from (git_dir / "config", git_dir / "config.worktree")
-    yield from sorted((git_dir / "modules").glob("*/config"))
+    """Of a checkout in the workspace itself, and of those in folders of it (`path:`)."""
+    for git_dir in (workspace / ".git", *sorted(workspace.glob("*/.git"))):
+        yield from (git_dir / "config", git_dir / "config.worktree")
+        yield from islice(_of_submodules(git_dir / "modules"), _MOST_SUBMODULES)
+
+
+def _of_submodules(folder: Path) -> Iterator[Path]:
+    """One is named by its path, so it can lie deep, and has its own below it."""
+    for place, below, names in os.walk(folder):
+        if "config" in names:
+            yield Path(place, "config")
+            below[:] = ["modules"] if "modules" in below else []
+        else:
+            below.sort()
 
 
 def _credentials(text: str) -> Iterator[str]:
@@ -52,6 +67,8 @@ def _credentials(text: str) -> Iterator[str]:
                 yield "a token that `actions/checkout` left there"
             elif section.startswith("includeif") and name == "path" and "git-credentials-" in value:
                 yield "the way to a token that `actions/checkout` left in the runner's temporary folder"
+            elif section == "core" and name == "sshcommand" and _KEY_FILE.search(value):
+                yield "the way to a private key, such as `actions/checkout` leaves in the runner's temporary folder"
             elif section.startswith("credential") and name == "helper" and value.split()[:1] == ["store"]:
                 yield "the way to stored passwords"
             elif _LOGIN.search(value):

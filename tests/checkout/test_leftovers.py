@@ -32,6 +32,11 @@ def repository(folder: Path, settings: str) -> Path:
         ),
         (f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n', "a password in an address"),
         (f'[url "https://x:{_CANARY}@github.com/"]\n\tinsteadOf = https://github.com/\n', "a password in an address"),
+        (f'[remote "up"]\n\turl = https://{_CANARY}ghs56cbc512@github.com/a/b\n', "a password in an address"),
+        (
+            '[core]\n\tsshCommand = "/usr/bin/ssh" -i "$RUNNER_TEMP/8f1c" -o StrictHostKeyChecking=yes\n',
+            "the way to a private key",
+        ),
         ("[credential]\n\thelper = store --file /tmp/x\n", "stored passwords"),
     ],
 )  # fmt: skip
@@ -54,8 +59,26 @@ def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path) 
     assert _CANARY not in found
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        ".git/modules/one/config",
+        ".git/modules/vendor/deep/lib/config",
+        ".git/modules/one/modules/vendor/two/config",
+        "app/.git/config",
+        "app/.git/modules/vendor/lib/config",
+    ],
+)
+def test_a_submodule_and_a_checkout_in_a_folder_are_looked_into(tmp_path: Path, place: str) -> None:
+    config = tmp_path / place
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n')
+    (found,) = left_behind(tmp_path, {})
+    assert found.startswith(f"{config} holds a token")
+
+
 def test_ordinary_settings_hold_nothing(tmp_path: Path) -> None:
-    remote = '[remote "o"]\n\turl = https://github.com/a/b\n'
+    remote = '[remote "o"]\n\turl = https://git@github.com/a/b\n[core]\n\tsshCommand = ssh -4\n'
     plain = f"[http]\n\textraheader = X-Trace: on\n{remote}[credential]\n\thelper =\n"
     assert left_behind(repository(tmp_path / "app", plain), {"RUNNER_TEMP": str(tmp_path / "none")}) == ()
     assert left_behind(tmp_path / "nowhere", {}) == ()
