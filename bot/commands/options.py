@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.contracts.errors import UsageError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
-SANDBOXES = ("auto", "strict", "landlock", "off")
+_SANDBOXES = ("auto", "strict", "landlock", "off")
 _OUT = "where the bundle goes (default: into the run's own folder)"
 
 
@@ -24,9 +24,7 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
         "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
     )
     parser.add_argument("--budget", type=usd, metavar="USD", help="most the model may cost")
-    parser.add_argument(
-        "--sandbox", choices=SANDBOXES, default="auto", help="default: auto; off is for what you trust"
-    )
+    add_sandbox(parser, "default: auto; off is for what you trust")
     parser.add_argument("--out", type=Path, metavar="DIR", help=_OUT)
 
 
@@ -71,8 +69,17 @@ def usd(text: str) -> float:
     return amount
 
 
-def sandbox(text: str) -> str:
-    """A name from `SANDBOXES`. `choices` would not look at a default that comes from the environment."""
-    if text not in SANDBOXES:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(SANDBOXES)}")
+def add_sandbox(parser: argparse.ArgumentParser, help: str = "default: auto", default: str = "auto") -> None:
+    """`choices` would not look at a default that comes from the environment."""
+    parser.add_argument(
+        "--sandbox", type=_sandbox, default=default, metavar=f"{{{','.join(_SANDBOXES)}}}", help=help
+    )
+
+
+def _sandbox(text: str) -> str:
+    """A name from `_SANDBOXES`; in Actions, where nobody can answer for it, none that asks for less."""
+    if text not in _SANDBOXES:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(_SANDBOXES)}")
+    if text not in ("auto", "strict") and os.environ.get("GITHUB_ACTIONS") == "true":
+        raise UsageError(f"--sandbox {text} is for a person at their own terminal, not for Actions.")
     return text

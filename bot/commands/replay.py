@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from bot.commands.options import SANDBOXES
+from bot.commands.options import add_sandbox
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.run.replay import Replay, replay
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--versions", action="store_true", help="list the versions of every file instead")
     parser.add_argument("--path", default="", metavar="P", help="with --versions: this file, with its diffs")
-    parser.add_argument("--sandbox", choices=SANDBOXES, default="auto", help="default: auto")
+    add_sandbox(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from bot.commands.options import SANDBOXES, add_bundle, add_dry_run, add_text, sandbox, usd
+from bot.commands.options import add_bundle, add_dry_run, add_sandbox, add_text, usd
 from bot.commands.progress import say_outcome
 from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
@@ -47,12 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="USD",
         help="most the model may cost; the policy's own limits hold as well",
     )
-    parser.add_argument(
-        "--sandbox",
-        type=sandbox,
-        default=given("SLASH_AGENT_SANDBOX") or "auto",
-        metavar="|".join(SANDBOXES),
-        help="off is for your own machine; in Actions it is refused",
+    add_sandbox(
+        parser,
+        "off is for your own machine; in Actions it is refused",
+        given("SLASH_AGENT_SANDBOX") or "auto",
     )
     add_text(
         parser, "--instruction", "SLASH_AGENT_INSTRUCTION", metavar="TEXT",
@@ -69,10 +67,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.event_name or not arguments.event:
         raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
-    if arguments.sandbox not in ("auto", "strict") and Actions(os.environ, sys.stdout).active:
-        raise UsageError(
-            f"--sandbox {arguments.sandbox} is for a person at their own terminal, not for Actions."
-        )
     workspace = os.environ.get("GITHUB_WORKSPACE")
     asked = EventRun(
         name=arguments.event_name,

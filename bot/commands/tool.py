@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from bot.commands.options import SANDBOXES
+from bot.commands.options import add_sandbox
 from bot.contracts.errors import ExitCode
 from bot.run.one_tool import OneCall, as_json, run_tool
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", metavar="JSON", help="its arguments, as a model would send them")
     parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="default: here")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")
-    parser.add_argument("--sandbox", choices=SANDBOXES, default="auto", help="default: auto")
+    add_sandbox(parser)
     parser.add_argument("--assume-read", action="store_true", help="count existing files as shown")
 
 

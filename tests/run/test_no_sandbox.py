@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -96,6 +96,28 @@ def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, mo
     assert ran.code == 0, ran.said
     assert "sandbox  off" in ran.out
     assert "branch   agent/" in ran.out
+
+
+@pytest.mark.parametrize("less", ["off", "landlock"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("fix", "x", "--model", MODEL),
+        ("review", "--model", MODEL),
+        ("replay", "journal.jsonl"),
+        ("tool", "bash", '{"command": "touch here"}'),
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_in_actions_no_verb_takes_less(
+    cli: Cli, repo: Path, model: ModelServer, verb: Sequence[str], less: str
+) -> None:
+    where = "--root" if verb[0] == "tool" else "--repo"
+    ran = cli(*verb, where, repo, "--sandbox", less, model=model, GITHUB_ACTIONS="true")
+    assert ran.code == 2
+    assert f"--sandbox {less} is for a person at their own terminal, not for Actions" in ran.err
+    assert model.requests == []
+    assert not (repo / "here").exists()
 
 
 def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServer) -> None:
