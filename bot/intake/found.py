@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 
 LINES_NAMED = 5
@@ -35,3 +36,18 @@ def lines_of(text: str, places: Iterable[int]) -> Iterator[int]:
             if end < 0:
                 end = len(text)
             yield line
+
+
+def lines_with(pattern: re.Pattern[str], text: str, wanted: Container[str] | None = None) -> Iterator[int]:
+    """The lines of the text, from 1, on which `pattern` finds one of the `wanted`, or anything; each line once, and no
+    more is looked at of it then. For a pattern that does not reach over the end of a line."""
+    line, counted, at = 1, 0, 0
+    while match := pattern.search(text, at):
+        at = match.end()
+        if wanted is not None and match[0] not in wanted:
+            continue
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
+        yield line
+        if (at := text.find("\n", at)) < 0:
+            return

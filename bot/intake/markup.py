@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from bot.intake.elements import BREAK, TEXT, without_elements
 from bot.intake.entities import Entities
-from bot.intake.found import Found, lines_of
+from bot.intake.found import Found, lines_of, lines_with
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
 # Splits into text, code, its ticks, text ...
@@ -47,7 +47,7 @@ class Markup:
     def _cleaned(self, text: str, found: Found) -> str:
         text = self._entities.without(without_elements(text, found), found)
         shown, count = _IMAGE.subn("![]", text)
-        found.add(TEXT, count, _lines(_IMAGE, text))
+        found.add(TEXT, count, lines_with(_IMAGE, text))
         parts = _TITLE.split(shown)
         found.add(TEXT, len(parts) // 2, _lines(_TITLE, shown))
         return "".join(parts)
