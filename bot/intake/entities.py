@@ -37,7 +37,7 @@ class Entities:
             parts = _ENTITY.split(text)
             left = [part for part in parts if part not in gone]
             shown, count = "".join(left), len(parts) - len(left)
-        found.add(ENTITY, count, lines_with(_ENTITY, text, gone))
+        found.add(ENTITY, count, lines_with(_ENTITY, text, lambda one: one[0] in gone))
         return shown
 
     def _look_up(self, written: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 LINES_NAMED = 5
@@ -38,13 +38,15 @@ def lines_of(text: str, places: Iterable[int]) -> Iterator[int]:
             yield line
 
 
-def lines_with(pattern: re.Pattern[str], text: str, wanted: Container[str] | None = None) -> Iterator[int]:
-    """The lines of the text, from 1, on which `pattern` finds one of the `wanted`, or anything; each line once, and no
-    more is looked at of it then. For a pattern that does not reach over the end of a line."""
+def lines_with(
+    pattern: re.Pattern[str], text: str, wanted: Callable[[re.Match[str]], bool] = bool
+) -> Iterator[int]:
+    """The lines of the text, from 1, on which a `wanted` match of `pattern` begins: each once, and looked at
+    no further."""
     line, counted, at = 1, 0, 0
     while match := pattern.search(text, at):
         at = match.end()
-        if wanted is not None and match[0] not in wanted:
+        if not wanted(match):
             continue
         line += text.count("\n", counted, match.start())
         counted = match.start()

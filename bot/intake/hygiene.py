@@ -69,7 +69,8 @@ class Cleaned:
 def clean(text: str) -> Cleaned:
     """Take hidden text out until nothing changes, since taking one thing out can put another together.
 
-    Text that still changes after `MAX_PASSES` was built to do so: every `<` and `&` left in it is escaped.
+    Text that still changes after `MAX_PASSES` was built to do so: every `<` and `&` left in it is escaped, and what
+    it defines is text.
     """
     found = Found()
     markup = Markup(visible)
@@ -80,7 +81,7 @@ def clean(text: str) -> Cleaned:
         text = markup.without_hidden(_without_comments(shown, found), found)
         if text == before:
             return _cleaned(text, found)
-    return _cleaned(text.replace("&", "&amp;").replace("<", "&lt;"), found)
+    return _cleaned(text.replace("&", "&amp;").replace("<", "&lt;").replace("]:", "] :"), found)
 
 
 def visible(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from bot.intake.elements import BREAK, TEXT, without_elements
 from bot.intake.entities import Entities
 from bot.intake.found import Found, lines_of, lines_with
+from bot.intake.unshown import without_unshown
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
 # Splits into text, code, its ticks, text ...
@@ -30,7 +31,7 @@ class Markup:
 
     def without_hidden(self, text: str, found: Found) -> str:
         """`text` without what is hidden in it, which goes to `found`."""
-        if "<" not in text and "&" not in text and "](" not in text and "![" not in text:
+        if not any(sign in text for sign in ("<", "&", "](", "![", "]:")):
             return text
         if "`" not in text and "~~~" not in text:
             return self._cleaned(text, found)
@@ -45,6 +46,7 @@ class Markup:
         return "".join(parts)
 
     def _cleaned(self, text: str, found: Found) -> str:
+        text = without_unshown(text, found)
         text = self._entities.without(without_elements(text, found), found)
         shown, count = _IMAGE.subn("![]", text)
         found.add(TEXT, count, lines_with(_IMAGE, text))

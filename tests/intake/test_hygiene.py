@@ -51,6 +51,15 @@ HIDDEN = {
     '[b](x.html "evil")': "[b](x.html)",
     "a&#8203;&#x200B;&ZeroWidthSpace;&#917569;b": "ab",
     "a<!&#8203;-- evil -->b": "ab",
+    "a\n\n[//]: # (evil)\nb": "a\n\n\nb",
+    "[comment]: <> (evil\nevil)\n\nb": "\n\nb",
+    "# a\n[x]: y\n[evil evil]: z 'evil'\nb": "# a\n\n\nb",
+    "> - [//]: # (evil)": "",
+    '[b][1]\n\n[1]: x.html\n  "evil"\n': "[b][1]\n\n[1]: x.html\n",
+    "b[^1]\n\n[^1]: seen\n\n[^2]: evil\nevil\n\nb": "b[^1]\n\n[^1]: seen\n\n\n\nb",
+    "a<?php evil ?>b": "ab",
+    "a<!DOCTYPE evil>b<![CDATA[evil]]>c": "abc",
+    "b\n\n<? evil `evil`\nevil": "b\n\n`evil`\nevil",
 }
 
 SEEN = [
@@ -70,6 +79,11 @@ SEEN = [
     "&amp; &lt; &nbsp; &copy; x &unknown; a[i](j) [x](y) <br> <kbd>a</kbd>",
     "opacity: 0.5 <span style='opacity:0.5'>seen</span>",
     "def f(x: list[int]) -> None:\n    return x[0](y) if a < b > c else d",
+    "[1] and [2][b]\n\n[1]: https://x.example/a\n[B]: <y>\n",
+    "The log says:\n[ERROR]: refused\n[INFO]: done\n",
+    "- [ ]: a task\n- [x] done [x]: what it is",
+    "```\n[//]: # (seen)\n<?php echo 1 ?>\n```\n",
+    "a <? b, and c ?: d <!e",
 ]
 
 
@@ -107,6 +121,19 @@ def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment() 
     assert "<" not in cleaned
 
 
+def test_definitions_that_lead_to_each_other_end_as_text_that_is_seen() -> None:
+    text = "\n".join(f"[{number}]: [{number + 1}]" for number in range(9))
+    cleaned = clean(text).text
+    assert "[8] : [9]" in cleaned
+    assert clean(cleaned).text == cleaned
+
+
+@given(st.text(alphabet="[]:?<>!a (\n^`", max_size=40))
+def test_cleaning_definitions_twice_changes_nothing(text: str) -> None:
+    once = clean(text).text
+    assert clean(once).text == once or "&lt;" in once or "] :" in once
+
+
 @given(st.text(alphabet="<!->ab\n \u200b\u200d\ufe0f\U000e0041\u3042", max_size=60))
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     once = clean(text).text
@@ -121,6 +148,7 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
      "<img alt=x>", "<br hidden>", "<p hidden>x</p>", "<b a>", "![a](b)", "![", "](", "[x](y \"", "[x](y \"z\")",
      "`a`<b c> ", "&#1;", "<!-->",
      "&#60;", "<b><i>", "\U0001f600\u200d", "<!<!-- x -->-- hidden -->", "</div>",
+     "[a]: b\n\n", "[^a]: b\n\n", "[a]: b \"\n", "<?", "<?>",
      "&#8203;", "&a", "`", "``a", "~~~", "```\n", "<i style='", "\U0001f3f4\U000e0067"],
 )  # fmt: skip
 def test_a51_a_megabyte_of_one_piece_is_cleaned_in_a_fifth_of_a_second(piece: str) -> None:
