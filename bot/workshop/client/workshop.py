@@ -41,7 +41,10 @@ _TOOL_LIMIT = 120.0
 """Seconds for a tool call that names no `timeout` of its own; with one, that is what it gets."""
 
 _MARGIN = 15.0
-_CANCEL_LIMIT = 5.0
+_CANCEL_LIMIT = 10.0
+"""Seconds: well above what the host takes for the worst command, one that neither ends when told to (`TERM_GRACE`, 2 s)
+nor lets its keeper go on (`_GONE_LIMIT`, 3 s)."""
+
 _MAX_QUESTIONS = 1000
 _MAX_SCANNED = 500_000
 _MAX_SCANNED_BYTES = 128 * 1024 * 1024
