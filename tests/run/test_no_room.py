@@ -5,18 +5,21 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.progress import Event
+from bot.run.event import EventRun, run_event
 from bot.run.local import Fix, fix
 from bot.run.salvage import salvage
 from tests.support.fix_script import DONE, EDITS, VIEW
 from tests.support.model_script import Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
+from tests.support.stage import MODEL, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -32,12 +35,9 @@ class Nobody:
     def cut_off(self, text: str) -> None: ...
 
 
-def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Breaks: bot/run/local.py "if not ended.unjudged:"."""
-    repo = sample_repository(tmp_path / "tidytime")
-
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """For the gate's own files alone, until it is undone."""
     make = tempfile.mkdtemp
 
     def full(suffix: str | None = None, prefix: str | None = None, dir: Path | None = None) -> str:
@@ -45,13 +45,43 @@ def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return make(suffix, prefix, dir)
 
-    with ModelServer([VIEW, Turn(EDITS), DONE]) as server, monkeypatch.context() as patched:
+    with monkeypatch.context() as patched:
         patched.setattr("bot.gate.scratch.tempfile.mkdtemp", full)
+        yield patched
+
+
+def salvaged(runs: Path, environment: Mapping[str, str], out: Path) -> list[str]:
+    [folder] = runs.iterdir()
+    return [file.path for file in salvage(folder, environment, out).outcome.files]
+
+
+def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
+    tmp_path: Path, no_room: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/run/local.py "if not ended.unjudged:"."""
+    repo = sample_repository(tmp_path / "tidytime")
+    with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
         asked = Fix(repo, "fix it", "anthropic/claude-sonnet-4-5", out=tmp_path / "out")
         fixed = fix(asked, environment, Nobody())
     assert (fixed.exit_code, fixed.branch) == (ExitCode.GATE, "")
     assert "No space left on device. It is kept: `slash-agent salvage`" in fixed.outcome.reason
-    [folder] = (tmp_path / ".local/state/slash-agent/runs").iterdir()
-    salvaged = salvage(folder, environment, tmp_path / "again")
-    assert [file.path for file in salvaged.outcome.files] == ["tidytime/format.py"]
+    no_room.undo()
+    runs = tmp_path / ".local/state/slash-agent/runs"
+    assert salvaged(runs, environment, tmp_path / "again") == ["tidytime/format.py"]
+
+
+def test_so_does_a_run_for_an_event_and_its_comment_says_what_takes_it_up(
+    stage: Stage, tmp_path: Path, no_room: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/run/carry_out.py "if not ended.unjudged:"."""
+    asked = EventRun("issue_comment", stage.event_file(stage.sample.event), stage.bundle, model=MODEL)
+    with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
+        environment = {**stage.environment(stage.sample.run_token), **server.environment()}
+        ended = run_event(asked, environment, print, print)
+    assert ended.exit_code == ExitCode.GATE
+    assert "No space left on device. It is kept: `slash-agent salvage`" in ended.reason
+    [told] = stage.bot_comments()
+    assert "slash-agent salvage" in told
+    no_room.undo()
+    assert salvaged(stage.temp / "slash-agent", environment, tmp_path / "again") == ["tidytime/format.py"]
