@@ -12,8 +12,12 @@ import os, signal, subprocess, time
 from bot.contracts.cancel import CancelToken
 from bot.run.signals import cancelled_by_signals
 
+def cut_off():
+    print("cut off, and what ran ended by", shell.wait(0.4), flush=True)
+    subprocess.Popen(["setsid", "sleep", "{seconds}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
 cancel = CancelToken()
-with cancelled_by_signals(cancel, cut_off=lambda: print("cut off", flush=True)):
+with cancelled_by_signals(cancel, cut_off=cut_off):
     shell = subprocess.Popen(["sh", "-c", "setsid sleep {seconds} & wait"], stdout=subprocess.DEVNULL)
     os.kill(os.getpid(), signal.SIGINT)
     {between}
@@ -37,10 +41,17 @@ def _run(between: str, then: str, seconds: str = "0.1") -> tuple[int, str, str]:
 
 
 def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> None:
-    """Breaks: bot/run/signals.py "self._end()"."""
+    """Before there is a word of it, and once more after that.
+
+    Breaks: bot/run/signals.py "self._end()".
+    """
     seconds = "71235.5"
     ended = _run("assert cancel.wait(60); time.sleep(0.1)", "time.sleep(600)", seconds)
-    assert ended == (130, "cut off\n", "SIGINT: stopping; what there is so far is kept\n")
+    assert ended == (
+        130,
+        "cut off, and what ran ended by -9\n",
+        "SIGINT: stopping; what there is so far is kept\n",
+    )
     assert not processes_naming(f"sleep {seconds}")
 
 
