@@ -15,7 +15,7 @@ from bot.intake.unshown import without_unshown
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
 # Splits into text, code, its ticks, text ...
-_SPAN = re.compile(r"((?<!`)(`{1,9})(?!`)[^\n]*?(?<!`)\2(?!`))")
+_SPAN = re.compile(r"((`(?<!``)`{0,8}+)(?!`)[^`\n]++(?:(?!\2(?!`))`++[^`\n]++)*+\2(?!`))")
 _IMAGE = re.compile(r"!\[((?:[^\[\]\\\n\0]|\\[^\n\0]){1,2000})\](?=[\[(])")
 # Splits into text, what stays of a link with a title, text ...
 _TITLE = re.compile(
@@ -35,13 +35,8 @@ class Markup:
             return text
         if "`" not in text and "~~~" not in text:
             return self._cleaned(text, found)
-        parts = list(_parts(text))
-        # Code is stood for by its ends of lines, for the numbers of the lines.
-        parts[1::2], codes = (
-            ["\n" * code.count("\n") if "\n" in code else "" for code in parts[1::2]],
-            parts[1::2],
-        )
-        parts = self._cleaned(BREAK.join(parts), found).split(BREAK)
+        shown, codes = _without_code(text)
+        parts = self._cleaned(shown, found).split(BREAK)
         parts[1::2] = codes
         return "".join(parts)
 
@@ -59,15 +54,19 @@ def _lines(pattern: re.Pattern[str], text: str) -> Iterator[int]:
     return lines_of(text, (one.start() for one in pattern.finditer(text)))
 
 
-def _parts(text: str) -> Iterator[str]:
-    """The text in order, every second part of it code: a fenced block, or a span on one line."""
+def _without_code(text: str) -> tuple[str, list[str]]:
+    """The text with its code, each fenced block and each span on one line, between two `BREAK`s. All that is left
+    of it there is its ends of lines, for the numbers of the lines."""
+    shown, codes = [], []
     for is_block, part in _blocks(text):
         if is_block:
-            yield part
+            shown.append(BREAK + "\n" * part.count("\n") + BREAK)
+            codes.append(part)
         else:
             spans = _SPAN.split(part)
-            del spans[2::3]
-            yield from spans
+            shown.append((BREAK + BREAK).join(spans[::3]))
+            codes += spans[1::3]
+    return "".join(shown), codes
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:

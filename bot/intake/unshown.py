@@ -31,8 +31,11 @@ _DEFINED = re.compile(rf"{_BEGINNING}(?={_LABEL}:)(?:{_FOOTNOTE}|\[{_WORDS}\]:{_
 _IN_PARAGRAPH = re.compile(r"(?:^|\n)[ \t]*+\w[^\n]*\n\Z")
 
 _DECLARATION = r"<(?:\?|![A-Za-z]|!\[CDATA\[)[^>\0]*+"
-# One that ends, or that opens a block; else a group of what is shown as it is written.
-_DECLARED = re.compile(rf"{_DECLARATION}>|^ {{0,3}}{_DECLARATION}(?=\0|\Z)|({_DECLARATION})", re.MULTILINE)
+# One that ends, or that opens a block; else a group of what is shown as it is written, with the next such on its line.
+_DECLARED = re.compile(
+    rf"{_DECLARATION}>|^ {{0,3}}{_DECLARATION}(?=\0|\Z)"
+    rf"|({_DECLARATION}(?:\0[^<\n]*+{_DECLARATION}(?!>))*+)", re.MULTILINE
+)  # fmt: skip
 
 _MOST = 1_000
 """Definitions, over which a text was made for its definitions: then none stays."""
@@ -58,8 +61,11 @@ def _without_definitions(text: str, found: Found) -> str:
         return text
     mentioned = Counter(_LABELS.findall(text.casefold()))
     mentioned.subtract(one[1].casefold() for one in defined)
-    unused = [one for one in defined if mentioned[one[1].casefold()] < 1]
-    titled = [one for one in defined if one[2] and one not in unused]
+    unused: list[re.Match[str]] = []
+    used: list[re.Match[str]] = []
+    for one in defined:
+        (used if mentioned[one[1].casefold()] > 0 else unused).append(one)
+    titled = [one for one in used if one[2]]
     spans = sorted([one.span() for one in unused] + [one.span(2) for one in titled])
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     found.add(DEFINITION, len(unused), lines_of(text, (one.start() for one in unused)))

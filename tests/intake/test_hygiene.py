@@ -60,6 +60,8 @@ HIDDEN = {
     "a<?php evil ?>b": "ab",
     "a<!DOCTYPE evil>b<![CDATA[evil]]>c": "abc",
     "b\n\n<? evil `evil`\nevil": "b\n\n`evil`\nevil",
+    "b <? b `b` <? b `b`\n<? evil `b`<? evil>": "b <? b `b` <? b `b`\n`b`",
+    "b <? b `b`<? evil>": "b <? b `b`",
 }
 
 SEEN = [
