@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
+from bot.contracts.plain_text import named
+
 _MOST_BYTES = 1 << 20
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
 _SETTING = re.compile(r"^\s*([A-Za-z][\w-]*)\s*=\s*(.*?)\s*$")
 # A password, or a token in the place of the name.
 _LOGIN = re.compile(r"://(?:[^/@\s]*:[^/@\s]+|[^/@\s]{20,})@")
 _KEY_FILE = re.compile(r"\s-i\s")
-_MOST_SUBMODULES = 1_000
+_MOST_FOLDERS = 10_000
 
 FIX = "give `actions/checkout` the input `persist-credentials: false`"
 
@@ -34,19 +36,19 @@ def left_behind(workspace: Path | None, environment: Mapping[str, str]) -> tuple
     for place in places:
         for what in _credentials(_text(place)):
             found.setdefault(str(place), what)
-    return tuple(f"{place} holds {what}." for place, what in found.items())
+    return tuple(f"{named(place)} holds {what}." for place, what in found.items())
 
 
 def _settings_of(workspace: Path) -> Iterator[Path]:
     """Of a checkout in the workspace itself, and of those in folders of it (`path:`)."""
     for git_dir in (workspace / ".git", *sorted(workspace.glob("*/.git"))):
         yield from (git_dir / "config", git_dir / "config.worktree")
-        yield from islice(_of_submodules(git_dir / "modules"), _MOST_SUBMODULES)
+        yield from _of_submodules(git_dir / "modules")
 
 
 def _of_submodules(folder: Path) -> Iterator[Path]:
     """One is named by its path, so it can lie deep, and has its own below it."""
-    for place, below, names in os.walk(folder):
+    for place, below, names in islice(os.walk(folder), _MOST_FOLDERS):
         if "config" in names:
             yield Path(place, "config")
             below[:] = ["modules"] if "modules" in below else []

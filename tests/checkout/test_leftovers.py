@@ -93,3 +93,11 @@ def test_a_hostile_config_is_not_followed_and_not_waited_for(tmp_path: Path) -> 
     secret.write_text(f"extraheader = AUTHORIZATION: basic {_CANARY}\n")
     (root / ".git" / "config.worktree").symlink_to(secret)
     assert left_behind(root, {}) == ()
+
+
+def test_a_folders_name_stays_on_its_line(tmp_path: Path) -> None:
+    made = tmp_path / "x\n::error::\x1b[31m" / ".git"
+    made.mkdir(parents=True)
+    (made / "config").write_text(f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n')
+    (found,) = left_behind(tmp_path, {})
+    assert found == f"{tmp_path}/x\\n::error::\\x1b[31m/.git/config holds a password in an address."

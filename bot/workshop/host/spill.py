@@ -51,9 +51,8 @@ class Spill:
 
     def open(self) -> None:
         """Make the file. Before that nothing can be put into it. Raises `OSError`."""
-        self.path = (
-            self._folder / f"{self._seq:04d}.txt"
-        )  # not before: a command that is to start waits for that
+        # Not before: a command that is to start waits for that.
+        self.path = self._folder / f"{self._seq:04d}.txt"
         with suppress(FileNotFoundError):
             os.unlink(self.path)
         # Read back through the same descriptor: the command may write in this folder and swap the file.
