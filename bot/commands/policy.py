@@ -16,7 +16,7 @@ from bot.contracts.wording import count_of
 from bot.github.actions import Actions, json_text
 from bot.policy.errors import PolicyError, Problem
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.schema import Policy
+from bot.policy.schema import Effect, Policy
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
          slash-agent policy explain --tier maintainer --command 'git push'
@@ -123,7 +123,8 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
         }
         _say(json_text(fields))
         return ExitCode.DONE
-    _say(f"{decision.effect}: {decision.reason or _without_reason(decision.rule)}")
+    held = ", but the gate withholds it" if said.withheld and decision.effect is Effect.ALLOW else ""
+    _say(f"{decision.effect}{held}: {decision.reason or _without_reason(decision.rule)}")
     withheld = "; ".join(f"{path} is withheld: {why}" for path, why in said.withheld)
     for label, text in (
         ("rule", decision.rule),

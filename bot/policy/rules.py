@@ -204,7 +204,7 @@ def _read_patterns(node: yaml.Node, effect: Effect, problems: Problems) -> tuple
     for item in nodes.items(node, problems):
         if isinstance(item, yaml.ScalarNode):
             words = ", ".join(item.value.split()[:4])
-            problems.add(item, f"a command is a list of words, as in [{words}]")
+            problems.add(item, f"each command is a list of its words: `[[{words}]]` has one command")
             continue
         pattern = [_read_token(token, problems) for token in nodes.items(item, problems)]
         if not pattern:
@@ -275,14 +275,20 @@ def _warn_of_giveaways(read: list[tuple[Rule, yaml.Node]], problems: Problems) -
 
 
 def _says_the_same(rule: Rule, other: Rule) -> bool:
+    """Not of a rule that says nothing: its mistakes are told already."""
     if isinstance(rule, PathRule) and isinstance(other, PathRule):
         return (
-            set(rule.globs) <= set(other.globs)
+            bool(rule.globs)
+            and set(rule.globs) <= set(other.globs)
             and set(other.exceptions) <= set(rule.exceptions)
             and rule.tools <= other.tools
         )
     if isinstance(rule, CommandRule) and isinstance(other, CommandRule):
-        return set(rule.patterns) <= set(other.patterns) and set(other.exceptions) <= set(rule.exceptions)
+        return (
+            bool(rule.patterns)
+            and set(rule.patterns) <= set(other.patterns)
+            and set(other.exceptions) <= set(rule.exceptions)
+        )
     return isinstance(rule, OpaqueRule) and isinstance(other, OpaqueRule)
 
 

@@ -118,6 +118,13 @@ def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[
     ]
 
 
+def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[..., str]) -> None:
+    assert explained("--tier", "maintainer", "--path", ".github/workflows/ci.yml").splitlines() == [
+        "allow, but the gate withholds it: no rule matches, and then the call is allowed",
+        "at the gate: .github/workflows/ci.yml is withheld: protected path: .github",
+    ]
+
+
 def test_every_file_of_a_patch_is_looked_at(explained: Callable[..., str]) -> None:
     patch = {"patch": "*** Begin Patch\n*** Add File: a.md\n+x\n*** Add File: docs/b.md\n+x\n*** End Patch"}
     ran = explained("--tier", "maintainer", "--json", "patch", json.dumps(patch))

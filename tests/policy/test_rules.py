@@ -71,7 +71,9 @@ PROBLEMS = {
     "{effect: deny, commands: []}": "2:30: an empty list matches nothing",
     "{effect: deny, commands: [[]]}": "2:31: an empty list matches nothing",
     "{effect: deny, commands: [[git, []]]}": "2:37: an empty list matches nothing",
-    "{effect: deny, commands: [git push]}": "2:31: a command is a list of words, as in [git, push]",
+    "{effect: deny, commands: [git push]}": (
+        "2:31: each command is a list of its words: `[[git, push]]` has one command"
+    ),
     "{effect: deny, commands: [[git]], tools: [bash]}": "2:46: `tools` means nothing in a rule for commands",
     "{effect: allow, commands: [[bash, -c]]}": (
         "2:32: `bash -c` can run anything, so it is opaque and no rule allows it"
@@ -134,6 +136,13 @@ NOT_IDLE = [
     ("{effect: allow, paths: [a], tools: [view]}", "{effect: deny, paths: [a]}"),
     ("{effect: ask, paths: [a]}", "{effect: deny, paths: [a], tiers: [bot]}"),
 ]
+
+
+@pytest.mark.parametrize("said", ["commands: [a]", "paths: [/a]"])
+def test_of_rules_with_a_mistake_only_that_is_told(said: str) -> None:
+    problems = _problems(f"{{effect: ask, {said}}}", f"{{effect: deny, {said}}}")
+    assert len(problems) == 2
+    assert not any("never decide" in problem for problem in problems)
 
 
 @pytest.mark.parametrize(("mild", "strict"), NOT_IDLE)
