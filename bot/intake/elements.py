@@ -19,7 +19,7 @@ _ATTRIBUTES = rf"(?:\s++{_NAME}{_GIVEN})"
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w-]{{0,39}})({_ATTRIBUTES}*+)\s*+/?>")
 # One without attributes is seen, and has nothing that is not. Splits into text, name, attributes, end, text ...
 _TAG_WITH_ATTRIBUTES = re.compile(rf"(</?[A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)(\s*+/?>)")
-_OWN_END = re.compile(r"[^<\0]*+</([A-Za-z][\w-]{0,39}+)\s*+>")
+_OWN_END = re.compile(r"[^<]*+</([A-Za-z][\w-]{0,39}+)\s*+>")
 _UNSEEN_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
     r"|font-size\s*:\s*0(?![.\d])|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}",
@@ -30,8 +30,11 @@ _ENDED = r"""(?![^\s"'<>/=\0])"""
 _UNSHOWN = rf"(?ai:alt|title|placeholder|summary|label|content|(?:aria|data)-(?u:[\w-]+)){_ENDED}"
 _HIDING = rf"(?ai:hidden|style){_ENDED}"
 _PLAIN = rf"(?:\s++(?!{_HIDING}){_NAME}{_GIVEN})"
-# All attributes that are shown, up to one that is not.
-_SHOWN = re.compile(rf"((?:\s++(?!{_UNSHOWN}){_NAME}{_GIVEN}|\0)++)|{_ATTRIBUTES}")
+_WORD = r"""(?:\s*+=\s*+(?:"[^"\s\0]*+"|'[^'\s\0]*+'|[^\s"'<>=\0]++))?+(?!\s*+=)"""
+# All attributes that stay, up to one that does not: a text, or of several words, which no page shows but a style.
+_SHOWN = re.compile(
+    rf"((?:\s++(?!{_UNSHOWN})(?:(?ai:style){_ENDED}{_GIVEN}|{_NAME}{_WORD})|\0)++)|{_ATTRIBUTES}"
+)
 # All attributes that hide nothing, and one that may; or what there is to the end.
 _MAY_HIDE = re.compile(
     rf"{_PLAIN}*+(?:\s++(?:(?ai:(hidden)){_ENDED}{_GIVEN}|(?ai:style){_ENDED}(?:\s*+=\s*+({_VALUE}))?+)|\Z)"
@@ -42,15 +45,18 @@ _MAY_BE_UNSEEN = re.compile(
     rf"(?:[^<]++|</?[A-Za-z][\w-]{{0,39}}+{_PLAIN}*+\s*+/?>|</[A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>"
     rf"|<(?![A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>))*+<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>"
 )
-_TAKEN_OUT = re.compile("\0\1\n*+\0")
+_GAP = re.compile("\0\1\n*+\0")
+TAKEN_OUT = "\2"
+"""Stands in place of code that was in an element."""
 
 
 def without_elements(text: str, found: Found) -> str:
-    """`text` without them. Nothing reaches across a `BREAK`: an element that never ends hides the rest up to it."""
+    """`text` without them. Code stands between two `BREAK`s: nothing in it begins or ends an element. One that never
+    ends hides the rest."""
     small = text.lower()
     if "hidden" not in small and "style" not in small:
         return _without_texts(text, found)
-    return _TAKEN_OUT.sub("", _without_texts(_without_unseen(text, found), found))
+    return _GAP.sub("", _without_texts(_without_unseen(text, found), found))
 
 
 def _without_unseen(text: str, found: Found) -> str:
@@ -59,7 +65,7 @@ def _without_unseen(text: str, found: Found) -> str:
     places: list[int] = []
     judged: dict[str, bool] = {}
     at = done = 0
-    limit, unseen = -1, False
+    unseen = False
     # Behind one that is taken out often comes the next.
     while tag := (unseen and _OPENING.match(text, at)) or _MAY_BE_UNSEEN.match(text, at):
         name, attributes = tag.groups()
@@ -69,30 +75,30 @@ def _without_unseen(text: str, found: Found) -> str:
         if unseen := judged[attributes]:
             start = tag.start(1) - 1
             if (name := name.lower()) not in _VOID:
-                if limit < at:
-                    limit = text.find(BREAK, at) % (len(text) + 1)
-                at = _end_of(name, text, at, limit)
+                at = _end_of(name, text, at)
             places.append(start)
             if start > done:
                 pieces.append(text[done:start])
             lines = text.count("\n", start, at)
             pieces.append("\0\1" + "\n" * lines + "\0" if lines else "\0\1\0")
+            if codes := text.count(BREAK, start, at) // 2:
+                pieces.append(f"{BREAK}{TAKEN_OUT}{BREAK}" * codes)
             done = at
     found.add(ELEMENT, len(places), lines_of(text, places))
     return "".join([*pieces, text[done:]])
 
 
-def _end_of(name: str, text: str, start: int, limit: int) -> int:
-    """Where an element ends that is not seen: only its own end matters. At the limit where it never does."""
-    if (own := _OWN_END.match(text, start, limit)) and own.group(1).lower() == name:
+def _end_of(name: str, text: str, start: int) -> int:
+    """Where an element ends that is not seen: only its own end matters. At the text's end where it never does."""
+    if (own := _OWN_END.match(text, start)) and own.group(1).lower() == name:
         return own.end()
     depth = 1
-    for tag in _TAG.finditer(text, start, limit):
+    for tag in _TAG.finditer(text, start):
         if tag.group(2).lower() == name:
             depth += -1 if tag.group(1) else 1
             if not depth:
                 return tag.end()
-    return limit
+    return len(text)
 
 
 def _is_unseen(attributes: str) -> bool:

@@ -1,8 +1,7 @@
 """Text from GitHub without what its readers on GitHub cannot see.
 
-HTML comments go everywhere, code blocks included: where GitHub renders a fence as a fence cannot be told for
-sure without rendering, and a wrong guess would let hidden text through. Characters that show nothing go too,
-apart from the joiners and selectors that emoji and Persian or Indic words need. Linear in the text's length.
+HTML comments go everywhere, code included. Characters that show nothing go too, apart from the joiners and selectors
+that emoji and Persian or Indic words need. Linear in the text's length.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bot.intake.code import marked
 from bot.intake.found import Found, lines_of
 from bot.intake.markup import Markup
 
@@ -78,6 +78,8 @@ def clean(text: str) -> Cleaned:
         before, shown = text, visible(text)
         if len(shown) != len(text):
             found.add(CHARACTER, len(text) - len(shown), [_first_difference(text, shown)])
+        if "`" in shown or "~~~" in shown:
+            shown = marked(shown, found)
         text = markup.without_hidden(_without_comments(shown, found), found)
         if text == before:
             return _cleaned(text, found)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 
 from bot.intake.elements import TEXT
@@ -24,18 +25,17 @@ _TITLE = "|".join(
     (f'"{_WITHIN.format(chr(34))}"', f"'{_WITHIN.format(chr(39))}'", rf"\({_WITHIN.format('()')}\)")
 )
 _LINK = rf"{_NEXT}(?:<[^<>\n\0]*+>|[^\s<\0][^\s\0]*+)((?:[ \t]++|[ \t]*+\n[ \t]*+)(?:{_TITLE}){_END})?+{_END}"
-_FOOTNOTE = r"\[\^[^\n\0]*+(?:\n(?![ \t]*+$)[^\n\0]++)*+"
-# A label, and the title of a link; of a footnote the whole paragraph.
+_FOOTNOTE = r"\[\^[^\n\0]*+(?:\n(?![ \t]*+$)[^\n\0]++|(?:\n[ \t]*+(?=\n))++\n(?: {4}|\t)[^\n\0]++)*+"
+# A label, and the title of a link; of a footnote the whole paragraph and what is indented below it.
 _DEFINED = re.compile(rf"{_BEGINNING}(?={_LABEL}:)(?:{_FOOTNOTE}|\[{_WORDS}\]:{_LINK})", re.MULTILINE)
 # In the midst of a paragraph, which begins with a letter as a rule, it is shown as it is written.
 _IN_PARAGRAPH = re.compile(r"(?:^|\n)[ \t]*+\w[^\n]*\n\Z")
 
-_DECLARATION = r"<(?:\?|![A-Za-z]|!\[CDATA\[)[^>\0]*+"
-# One that ends, or that opens a block; else a group of what is shown as it is written, with the next such on its line.
-_DECLARED = re.compile(
-    rf"{_DECLARATION}>|^ {{0,3}}{_DECLARATION}(?=\0|\Z)"
-    rf"|({_DECLARATION}(?:\0[^<\n]*+{_DECLARATION}(?!>))*+)", re.MULTILINE
-)  # fmt: skip
+# Up to its end, or to the tag in it that people may see as one.
+_DECLARATION = r"<(?:{})(?:[^<>\0]++|<(?![A-Za-z]))*+(?:>|(?=<[A-Za-z]))"
+_OPENERS = {r"\?": "?>", r"!\[CDATA\[": "]]>", "![A-Za-z]": ">"}
+# One that never ends hides the rest where it opens a block, and is shown as it is written elsewhere.
+_BLOCK = r"^[ \t>*+\-0-9.)]*+<(?:\?|!\[CDATA\[|![A-Za-z])(?:[^<>\0]++|<(?![A-Za-z]))*+(?:>|(?=<[A-Za-z])|(?=\0)|\Z)"
 
 _MOST = 1_000
 """Definitions, over which a text was made for its definitions: then none stays."""
@@ -86,6 +86,13 @@ def _outside_of_paragraphs(text: str, found: Iterable[re.Match[str]]) -> Iterato
 
 
 def _without_declarations(text: str, found: Found) -> str:
-    parts = _DECLARED.split(text)
-    found.add(DECLARATION, parts[1::2].count(None), lines_with(_DECLARED, text, lambda one: one[1] is None))
-    return "".join(filter(None, parts))
+    declared = _declared(tuple(opener for opener, end in _OPENERS.items() if end in text))
+    shown, count = declared.subn("", text)
+    found.add(DECLARATION, count, lines_with(declared, text))
+    return shown
+
+
+@cache
+def _declared(openers: tuple[str, ...]) -> re.Pattern[str]:
+    anywhere = f"|{_DECLARATION.format('|'.join(openers))}" if openers else ""
+    return re.compile(_BLOCK + anywhere, re.MULTILINE)

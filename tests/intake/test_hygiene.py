@@ -59,9 +59,18 @@ HIDDEN = {
     "b[^1]\n\n[^1]: seen\n\n[^2]: evil\nevil\n\nb": "b[^1]\n\n[^1]: seen\n\n\n\nb",
     "a<?php evil ?>b": "ab",
     "a<!DOCTYPE evil>b<![CDATA[evil]]>c": "abc",
-    "b\n\n<? evil `evil`\nevil": "b\n\n`evil`\nevil",
-    "b <? b `b` <? b `b`\n<? evil `b`<? evil>": "b <? b `b` <? b `b`\n`b`",
-    "b <? b `b`<? evil>": "b <? b `b`",
+    "b\n\n<? evil `evil`\nevil": "b\n\n",
+    "- <? evil\nevil": "",
+    "b\n\n[^2]: evil\n\n    evil\n\nb": "b\n\n\n\nb",
+    "b <? b `b` <? b `b`\n<? evil `evil`<? evil>": "b <? b `b` <? b `b`\n",
+    "a<?<i hidden>evil</i>b": "a<?b",
+    "a<?<i hidden>evil</i>b?>": "ab?>",
+    "a<i hidden>evil <?</i> ?>evil</i>b": "ab",
+    "<i hidden>evil `evil` evil</i>b `b`": "b `b`",
+    "a<p hidden>never `closed`\n```\nevil\n```\nevil": "a",
+    '<b class="evil evil" id=b style="color: red">b</b>': '<b id=b style="color: red">b</b>',
+    "```b evil evil\nb\n```\n": "```b\nb\n```\n",
+    "~~~ b evil `evil`": "~~~ b",
 }
 
 SEEN = [
@@ -86,12 +95,56 @@ SEEN = [
     "- [ ]: a task\n- [x] done [x]: what it is",
     "```\n[//]: # (seen)\n<?php echo 1 ?>\n```\n",
     "a <? b, and c ?: d <!e",
+    "b <? b `b`<? b>",
+    "- a\n  ```html\n  <p hidden>b</p>\n  ```\n\n1. a\n\n    ~~~\n    <p hidden>b</p>\n    ~~~\n> ```\n> &#8203;\n",
+    "<details>\n\n```\n<p hidden>b</p>\n```\n\n</details>\n\n`<p hidden>`\n",
+    "a | b\n--|--\n`&#8203;` | ``<p hidden>``\n",
+    "[a](https://b.example/c) <b>b</b> a < b, a\\b: ``<p hidden>`` 5$, <https://a.example> `<p hidden>`",
+]
+
+# Each looks like code around an element that nobody sees, and is none as GitHub reads it.
+NO_CODE = [
+    "``` `\n{}",
+    "- ```\n  b\n  ```\n\n{}",
+    "- b\n  ```\n  b\n\nb {}",
+    "> ```\n{}",
+    "1. b\n   ```\n{}",
+    "<div>\n```\n{}\n</div>",
+    "<pre>\n\n`{}`\n</pre>",
+    "<x-b>\n`{}`\n",
+    "[a]: b\n-\n  ```\n{}",
+    "[^1]: b\n-\n  ```\n{}\n\n[^1]",
+    "<!-- b -->```\n{}",
+    "<b>\n<b id='\n\n```\n{}\n```\n'>",
+    "b <!--\n```\n-->\n```\n{}",
+    "- <!-- b\n-->\n```\n{}",
+    "b <?<b id='?>\n```\n{}\n```\n'>",
+    "\\`{}`",
+    "<b id='`'>{}`",
+    "<b id='\n`'>{}`",
+    "[a](`) {} `",
+    "[a](b 'x` y') {} `",
+    "[b][`] {} `\n\n[`]: c",
+    "https://b.example/`b {} `",
+    "www.b.example/`b {} `",
+    "<https://b`b> {} `",
+    "<b`b@b.example> {} `",
+    "b `b\nb` {} `b`",
+    "`` b\n` `` {} `",
+    "`````````` ` `````````` {} `",
+    "a | b\n--|--\n` | {} `",
+    "a\r- `b\r- {}`",
 ]
 
 
 @pytest.mark.parametrize("text", HIDDEN)
 def test_hidden_text_is_taken_out(text: str) -> None:
     assert clean(text).text == HIDDEN[text]
+
+
+@pytest.mark.parametrize("text", NO_CODE)
+def test_what_only_looks_like_code_keeps_nothing_hidden(text: str) -> None:
+    assert "evil" not in clean(text.replace("{}", "<i hidden>evil</i>")).text
 
 
 @pytest.mark.parametrize("text", SEEN)
