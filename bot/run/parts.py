@@ -109,8 +109,8 @@ class Run:
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
         self.network = Network(policy, job.request, profile, job.environment)
         self.workshops = Workshops(
-            checkout, self.confinement, job.folder, self.root, job.environment, self.skills.folder, self.journal,
-            self.network, policy.sandbox.limits,
+            checkout, self.confinement, job.folder, str(job.origin or checkout.tree), job.environment,
+            self.skills.folder, self.journal, self.network, policy.sandbox.limits,
         )  # fmt: skip
         self.trees = Trees(
             checkout, job.folder, self.workshops.of_commands, setup, bring, job.origin, job.say,

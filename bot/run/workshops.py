@@ -21,9 +21,9 @@ _MIB = 1 << 20
 
 
 class Workshops:
-    """`root` is where the tree is seen inside; `skills` is the folder of those, where there are any; `ask` answers the
-    agent's tool host. `network` is what of the network each of them reaches, `limits` what a command may
-    take of the machine."""
+    """`root` is the folder that each tree stands for, where it is seen inside if that can be; `skills` is the folder of
+    those, where there are any; `ask` answers the agent's tool host. `network` is what of the network each of them
+    reaches, `limits` what a command may take of the machine."""
 
     def __init__(
         self, checkout: Checkout, confinement: Confinement, folder: RunFolder, root: str,

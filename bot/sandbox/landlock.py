@@ -85,7 +85,7 @@ class Landlock:
         own = _own_package(mounts)
         plan = {
             "abi": self.abi,
-            "run": [*(self.system or granted_of_the_system()), *_program(mounts)],
+            "run": [*_of_the_machine(self.system or granted_of_the_system(), mounts), *_program(mounts)],
             "read": list(_MACHINE),
             "write": [str(path) for path in (mounts.tree, *mounts.writable)],
             "devices": list(_DEVICES),
@@ -113,13 +113,31 @@ def _own_package(mounts: Mounts) -> str:
     return str(package)
 
 
+def _of_the_machine(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
+    """The system and toolchains, less the folder that the tree stands for: what leads there would find the code as it
+    was before the change, and its `.git`. Tools that lie in it are granted by their own names."""
+    origin = os.path.realpath(mounts.mount)
+    on_the_way = {str(parent) for parent in Path(origin).parents}
+    # The tree lies in it where a tool is called on a checkout itself.
+    holes = () if system.beneath(str(mounts.tree), (origin,)) else (origin,)
+    for path in (*granted, *_tools(mounts, origin)):
+        if holes and (path == origin or path in on_the_way):
+            yield from _beside(path, holes, on_the_way)
+        else:
+            yield path
+
+
+def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
+    """Toolchains less credentials, but for those that the system is granted with."""
+    for folder in mounts.toolchains:
+        if not system.beneath(str(folder), system.ROOTS) or system.beneath(str(folder), (origin,)):
+            yield from _granted([str(folder)], map(str, credentials_in(folder)))
+
+
 def _program(mounts: Mounts) -> Iterator[str]:
-    """What is seen besides the system: our own program, what was brought, and toolchains less credentials."""
+    """What is seen besides: our own program, and what was brought."""
     yield from (str(path) for path, _ in mounts.program)
     yield from map(str, mounts.read_only)
-    for folder in mounts.toolchains:
-        if not system.beneath(str(folder), system.ROOTS):
-            yield from _granted([str(folder)], map(str, credentials_in(folder)))
 
 
 def _granted(folders: Sequence[str], hidden: Iterator[str]) -> Iterator[str]:
@@ -139,7 +157,11 @@ def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> I
     if path not in on_the_way:
         yield path
         return
-    with os.scandir(path) as entries:
+    try:
+        listing = os.scandir(path)
+    except PermissionError:
+        return  # somebody else's, who lets us pass and not look: what stands beside the hole is not ours to name
+    with listing as entries:
         for entry in entries:
             # Nothing is granted through a link: what it leads to is granted by its own name, or not.
             if not entry.is_symlink():

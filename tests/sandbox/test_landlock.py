@@ -77,6 +77,46 @@ def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None
     assert not {"/var", str(tools / "etc")} & set(run)
 
 
+def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in(tmp_path: Path) -> None:
+    """What leads there would find the code as it was. Breaks: bot/sandbox/landlock.py "if holes and (path ==
+    origin or path in on_the_way):"."""
+    tools = tmp_path / ".pyenv"
+    repository = tools / "work/app"
+    (repository / ".venv/bin").mkdir(parents=True)
+    (tools / "shims").mkdir()
+    (tools / "work/other").mkdir()
+    mounts = Mounts(tmp_path / "tree", str(repository), toolchains=(tools, repository / ".venv"))
+    run = set(plan(mounts)["run"])
+    assert {str(tools / "shims"), str(tools / "work/other"), str(repository / ".venv")} <= run
+    assert not {str(tools), str(tools / "work"), str(repository)} & run
+
+
+def test_where_the_tree_lies_in_that_folder_it_is_granted(tmp_path: Path) -> None:
+    (tmp_path / ".pyenv/work/tree").mkdir(parents=True)
+    mounts = Mounts(
+        tmp_path / ".pyenv/work/tree", str(tmp_path / ".pyenv/work"), toolchains=(tmp_path / ".pyenv",)
+    )
+    assert str(tmp_path / ".pyenv") in plan(mounts)["run"]
+
+
+def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/sandbox/landlock.py "except PermissionError:"."""
+    (tmp_path / ".pyenv/work/app").mkdir(parents=True)
+    (tmp_path / ".pyenv/shims").mkdir()
+    scandir = os.scandir
+
+    def refused(path: str) -> Any:
+        if path == str(tmp_path / ".pyenv/work"):
+            raise PermissionError(path)
+        return scandir(path)
+
+    mounts = Mounts(tmp_path / "tree", str(tmp_path / ".pyenv/work/app"), toolchains=(tmp_path / ".pyenv",))
+    monkeypatch.setattr(os, "scandir", refused)
+    assert str(tmp_path / ".pyenv/shims") in plan(mounts)["run"]
+
+
 def test_no_secret_setting_of_the_system_is_granted() -> None:
     run = plan(Mounts(Path("/x"), "/x"))["run"]
     assert "/etc" not in run
