@@ -20,7 +20,8 @@ _UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 
 # Where a shell found no program to run; in the output of a test that failed otherwise these words say nothing.
 _NO_PROGRAM = re.compile("not found|Permission denied|cannot execute")
-_INNER_NOT_FOUND = "Error 127"
+# As `make` says it of its recipe.
+_INNER = ("Error 126", "Error 127")
 
 # What a package manager brings. A path (`Cannot find module './parse'`) is the repository's own and a failure.
 _MISSING = re.compile(
@@ -88,7 +89,7 @@ def _found_no_tests(exit_code: int, output: str) -> bool:
 
 def _missing(exit_code: int, output: str) -> str:
     """The line that names what is missing; empty where nothing is."""
-    if exit_code in (_NOT_FOUND, _NOT_EXECUTABLE) or _INNER_NOT_FOUND in output:
+    if exit_code in (_NOT_FOUND, _NOT_EXECUTABLE) or any(end in output for end in _INNER):
         return _line_with(_NO_PROGRAM, output) or _last_line(output)
     return _line_with(_MISSING, output)
 

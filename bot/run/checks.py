@@ -16,7 +16,7 @@ from bot.evidence import asking, inside
 from bot.evidence.coverage import Measured
 from bot.evidence.detect import Check
 from bot.evidence.judge import judge_run
-from bot.evidence.moved import concerns, question, reason
+from bot.evidence.moved import concerns, led_out, question, reason, refused, refuses
 from bot.evidence.ran import Ran
 from bot.evidence.tests import Reading
 from bot.run import limits_met
@@ -70,19 +70,8 @@ def run_checks(
     `origin` is the repository's own path where the tree cannot be shown there: what is installed by that path is other
     code than the change's.
     """
-    moved = _moved(workshop, checks, cancel, origin) if origin else ""
-    bench = _Bench(workshop, cancel, wanted)
-    return tuple(bench.run(number, check, moved) for number, check in enumerate(checks))
-
-
-def _moved(workshop: Workshop, checks: Sequence[Check], cancel: CancelToken, origin: str) -> str:
-    """Why checks of Python code would say nothing here; empty where they would."""
-    if cancel.fired or not any(concerns(check.command) for check in checks):
-        return ""
-    found = workshop.call("bash", whole(question(origin), _LOOK_LIMIT), cancel).content.splitlines()
-    return (
-        reason(found[0][:_SHOWN], origin) if found and found[0].startswith((".", "/", "venv", "env")) else ""
-    )
+    bench = _Bench(workshop, cancel, wanted, origin)
+    return tuple(bench.run(number, check) for number, check in enumerate(checks))
 
 
 @dataclass(slots=True)
@@ -92,21 +81,23 @@ class _Bench:
     workshop: Workshop
     cancel: CancelToken
     wanted: Wanted
+    origin: str
+    _leads: str | None = None
     _runs: int = 0
     _lines: Lines = field(default_factory=dict)
 
-    def run(self, number: int, check: Check, moved: str) -> Ran:
+    def run(self, number: int, check: Check) -> Ran:
         """A check that took its workshop with it has no result, and neither have those after it."""
         try:
-            return self._run(number, check, moved)
+            return self._run(number, check)
         except AgentError as error:
             return Ran(CheckRun(CheckState.NOT_RUN, note=str(error)))
 
-    def _run(self, number: int, check: Check, moved: str) -> Ran:
+    def _run(self, number: int, check: Check) -> Ran:
         if self.cancel.fired:
             return Ran(CheckRun(CheckState.NOT_RUN, note="the run was cancelled before this check"))
-        if moved and concerns(check.command):
-            return Ran(CheckRun(CheckState.NOT_RUNNABLE, note=moved))
+        if self.origin and concerns(check.command) and (why := self._why_moved()):
+            return Ran(CheckRun(CheckState.NOT_RUNNABLE, note=why))
         own = {"junit": list(check.junit), "coverage": list(check.coverage)}
         stamps = self._ask(own).get("stamps", {})
         asked = asking.asked(check.command, _REPORT.format(self._runs))
@@ -135,7 +126,28 @@ class _Bench:
         met = limits_met.WORDS.get(str(outcome.metadata.get("limit")), "")
         printed = inside.relative(_WROTE_REPORT.sub("", outcome.content), self.workshop.root)
         run = judge_run(_exit_code(outcome.metadata), printed, duration, timed_out=timed_out, limit=met)
-        return run, outcome
+        return self._where_it_led(run, printed) if self.origin and not met else run, outcome
+
+    def _where_it_led(self, run: CheckRun, printed: str) -> CheckRun:
+        """`run`, and not as a failure where it ended at the repository's own folder, which is not to be seen here."""
+        if run.state not in (CheckState.FAILED, CheckState.NOT_RUNNABLE):
+            return run
+        if path := refused(printed, self.origin):
+            return replace(run, state=CheckState.NOT_RUNNABLE, note=led_out(path[:_SHOWN]))
+        if "No module named" in run.note and (why := self._why_moved()):
+            return replace(run, note=f"{run.note}. {why}")
+        # Through a link the words name the link, and not what it leads to.
+        if refuses(printed) and (why := self._why_moved()) and refused(printed, self._leads or ""):
+            return replace(run, state=CheckState.NOT_RUNNABLE, note=why)
+        return run
+
+    def _why_moved(self) -> str:
+        """Why what imports the repository's package says nothing here; empty where it does, or nobody can say."""
+        if self._leads is None:
+            asked = self.workshop.call("bash", whole(question(self.origin), _LOOK_LIMIT), self.cancel)
+            first = next(iter(asked.content.splitlines()), "")
+            self._leads = first[:_SHOWN] if first.startswith((".", "/", "venv", "env")) else ""
+        return reason(self._leads, self.origin) if self._leads else ""
 
     def _read(
         self, ran: Ran, own: Mapping[str, Any], stamps: object, asked: asking.Asked, outcome: ToolOutcome

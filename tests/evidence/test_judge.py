@@ -51,6 +51,7 @@ def test_without_an_exit_code_it_was_not_run_and_says_why() -> None:
         (127, "sh: 1: jest: not found\n[exit code 127]"),
         (126, "bash: line 2: ./run-tests: Permission denied\n[exit code 126]"),
         (2, "make: pytest: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n"),
+        (2, "sh: 1: .venv/bin/pytest: Permission denied\nmake: *** [Makefile:2: test] Error 126\n"),
         (1, "/usr/bin/python3: No module named pytest\n"),
         (1, "ModuleNotFoundError: No module named 'requests'\n"),
         (1, "Error: Cannot find module 'express'\nRequire stack:\n"),

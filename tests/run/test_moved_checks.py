@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.detect import Check
-from bot.evidence.moved import concerns
+from bot.evidence.moved import concerns, led_out, refused
 from bot.run.checks import run_checks
 from bot.sandbox.choose import bubblewrap, landlock
 from bot.sandbox.landlock import OLDEST, version
@@ -56,6 +56,57 @@ def test_under_landlock_such_a_check_says_nothing_and_why(bench: Bench) -> None:
 
 
 @needs_landlock
+def test_what_a_script_finds_missing_of_such_an_install_is_explained(bench: Bench) -> None:
+    """Breaks: bot/run/checks.py 'if "No module named" in run.note'."""
+    bench.tree.joinpath("check.sh").write_text(LOAD)
+    [found] = run(bench, landlock, str(bench.folder / "origin"), "sh check.sh")
+    assert found.state is CheckState.NOT_RUNNABLE
+    assert (
+        "No module named 'app'. .venv/lib/python3.11/site-packages/__editable__.app-1.pth is an" in found.note
+    )
+
+
+@needs_landlock
+def test_a_package_that_is_a_link_to_the_repository_fails_no_check(bench: Bench) -> None:
+    """As `flit install --symlink` makes it. Breaks: bot/run/checks.py "if refuses(printed)"."""
+    packages = bench.tree / ".venv/lib/python3.11/site-packages"
+    (packages / "__editable__.app-1.pth").unlink()
+    (packages / "app.py").symlink_to(bench.folder / "origin/src/app.py")
+    bench.tree.joinpath("check.sh").write_text(LOAD)
+    [found] = run(bench, landlock, str(bench.folder / "origin"), "sh check.sh")
+    assert found.state is CheckState.NOT_RUNNABLE
+    assert found.note.startswith(".venv/lib/python3.11/site-packages/app.py is an editable install of")
+
+
+@needs_landlock
+def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: Bench) -> None:
+    """Breaks: bot/run/checks.py "if path := refused(printed, self.origin):"."""
+    home = bench.folder / "origin/.venv"
+    (home / "bin").mkdir(parents=True)
+    (home / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (home / "bin/python").symlink_to("/usr/bin/python3")
+    (bench.tree / ".venv/bin").mkdir()
+    program = bench.tree / ".venv/bin/tests"
+    program.write_text(f"#!{home}/bin/python\nprint(1)\n")
+    program.chmod(0o755)
+    found = run(bench, landlock, str(bench.folder / "origin"), ".venv/bin/tests", "test -f nothing")
+    assert [one.state for one in found] == [CheckState.NOT_RUNNABLE, CheckState.FAILED]
+    assert found[0].note.startswith(f"it needs {home}/pyvenv.cfg, in the repository's own folder")
+    assert "`.venv/bin/python -m pytest`" in found[0].note
+
+
+@needs_landlock
+def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
+    """Breaks: bot/run/checks.py "if self.origin and not met else run"."""
+    origin = str(bench.folder / "origin")
+    workshop = bench.start(landlock(), limits={"memory": 100 << 20})
+    large = "perl -e '$x = \"x\" x 60000000; sleep 9'"
+    command = f"echo {origin}/a: Permission denied; {large} & {large} & {large} & wait"
+    [ran] = run_checks(workshop, [Check("x", command, 60)], CancelToken(), origin)
+    assert (ran.run.state, ran.run.note[:32]) == (CheckState.FAILED, "it met a limit of the sandbox: m")
+
+
+@needs_landlock
 def test_without_such_an_install_it_is_run(bench: Bench) -> None:
     [found] = run(bench, landlock, str(bench.folder / "another"), "python3 -c 'print(1)'")
     assert found.state is CheckState.PASSED
@@ -81,3 +132,28 @@ def test_what_may_import_the_package_is_concerned(command: str) -> None:
 )
 def test_what_does_not_is_not(command: str) -> None:
     assert not concerns(command)
+
+
+@pytest.mark.parametrize(
+    ("printed", "path"),
+    [
+        (
+            "PermissionError: [Errno 13] Permission denied: '/srv/app/.venv/pyvenv.cfg'",
+            "/srv/app/.venv/pyvenv.cfg",
+        ),
+        ("Error: EACCES: permission denied, open '/srv/app/lib/index.js'", "/srv/app/lib/index.js"),
+        ("sh: 1: /srv/app/run: Permission denied", "/srv/app/run"),
+        ("ls: cannot open directory '/srv/app': Permission denied", "/srv/app"),
+        ("open /srv/application/x: permission denied", ""),
+        ("open /mnt/srv/app/x: permission denied", ""),
+        ("open /srv/app.old/x: permission denied", ""),
+        ("/srv/app/x.py:3: AssertionError", ""),
+    ],
+)
+def test_a_path_that_was_refused_is_found(printed: str, path: str) -> None:
+    assert refused(f"one\n{printed}\ntwo", "/srv/app") == path
+
+
+def test_what_to_do_about_a_link_is_not_what_helps_with_an_environment() -> None:
+    assert "a link" in led_out("/srv/app/lib/index.js")
+    assert "-m pytest" in led_out("/srv/app/.venv/bin/python3.12")
