@@ -10,7 +10,7 @@ from pathlib import Path
 _NAMES = (
     "credentials", "credentials.toml", ".cargo/credentials", ".cargo/credentials.toml", ".npmrc", ".pypirc",
     ".netrc", ".git-credentials", ".gem/credentials", ".config/gh", ".docker", ".aws", ".ssh", "etc/npmrc",
-    "etc/pip.conf", "pip.conf", ".kube",
+    "etc/pip.conf", "pip.conf", ".kube", ".condarc", "condarc",
 )  # fmt: skip
 
 _SETTINGS = ("config", "config.toml", ".cargo/config", ".cargo/config.toml")

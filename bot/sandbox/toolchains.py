@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,11 @@ _HOMES = {
 }  # fmt: skip
 """Folders of version managers: their programs need the whole of it, not the one folder on PATH. In a person's home they
 are shown also where PATH has nothing of them."""
+
+_IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python")
+"""And what uv downloads, to which the virtual environments that it makes lead."""
+
+_LARGEST_SETTINGS = 1 << 16
 
 _FINDS_ITSELF = {
     ".rustup": "RUSTUP_HOME", ".nvm": "NVM_DIR", ".pyenv": "PYENV_ROOT", ".rbenv": "RBENV_ROOT",
@@ -77,7 +83,7 @@ def _elsewhere(source: Mapping[str, str], dropped: Collection[str], never: Seque
             if not _beneath(real, _SYSTEM):
                 yield from _needed(Path(folder), never)
     if "HOME" in source:
-        for name in sorted(_HOMES):
+        for name in _IN_THE_HOME:
             folder = os.path.join(os.path.expanduser("~"), name)
             if os.path.isdir(folder) and not os.path.islink(folder):
                 yield from _needed(Path(folder), never)
@@ -86,18 +92,49 @@ def _elsewhere(source: Mapping[str, str], dropped: Collection[str], never: Seque
 def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
     """The folders behind one PATH entry outside the system's; none when it is not to be shown."""
     real = Path(os.path.realpath(entry))
-    home = Path(os.path.expanduser("~"))
-    if _beneath(str(real), never) or real in (Path("/"), home) or real in home.parents:
+    if not _may_be_shown(real, never):
         return
-    toolchain = next((up for up in (real, *real.parents) if up.name in _HOMES and _is_toolchain(up)), None)
-    if toolchain is None:
-        yield real.parent if (real.parent / "pyvenv.cfg").is_file() else real
-    else:
-        yield toolchain
-        if toolchain.name == ".cargo" and (rustup := toolchain.parent / ".rustup").is_dir():
-            yield rustup
+    whole = _whole(real)
+    yield whole or real
+    environment = whole or real
+    if environment.name == ".cargo" and (rustup := environment.parent / ".rustup").is_dir():
+        yield rustup
+    # What a virtual environment says of its Python is somebody's word: only what is one is shown for it.
+    if (base := _base_of(environment)) and _may_be_shown(base, never) and (python := _whole(base)):
+        yield python
     if real != entry:
         yield entry  # through a link: it must exist under this name too
+
+
+def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
+    home = Path(os.path.expanduser("~"))
+    return not (_beneath(str(real), never) or real in (Path("/"), home) or real in home.parents)
+
+
+def _whole(folder: Path) -> Path | None:
+    """What the programs in `folder` need the whole of: a version manager's home, or what it is the `bin` of, a virtual
+    environment, Conda's, a Python's own or Node's. `None` where it is none of these."""
+    for up in (folder, *folder.parents):
+        if up.name in _HOMES and _is_toolchain(up):
+            return up
+    prefix, home = folder.parent, Path(os.path.expanduser("~"))
+    if (prefix / "pyvenv.cfg").is_file():
+        return prefix
+    if folder.name != "bin" or prefix.name == ".local" or prefix == home or prefix in home.parents:
+        return None
+    is_one = (prefix / "conda-meta").is_dir() or (prefix / "lib/node_modules/npm").is_dir()
+    return prefix if is_one or any(prefix.glob("lib/python3.*/os.py")) else None
+
+
+def _base_of(environment: Path) -> Path | None:
+    """The folder of programs of the Python that a virtual environment was made with, where it is not the system's."""
+    settings = environment / "pyvenv.cfg"
+    if not settings.is_file():
+        return None
+    with settings.open(errors="replace") as file:
+        said = re.search(r"^home *= *(/.*?) *$", file.read(_LARGEST_SETTINGS), re.MULTILINE)
+    real = os.path.realpath(said[1]) if said else ""
+    return Path(real) if real and not _beneath(real, _SYSTEM) else None
 
 
 def _is_toolchain(folder: Path) -> bool:

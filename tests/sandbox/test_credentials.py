@@ -26,6 +26,12 @@ def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, n
     assert tmp_path / name in list(credentials_in(tmp_path))
 
 
+def test_channels_of_conda_are_credentials(tmp_path: Path) -> None:
+    """Their addresses hold tokens. Breaks: bot/sandbox/credentials.py '".condarc"'."""
+    (tmp_path / ".condarc").write_text("channels: [https://conda.example/t/x/main]")
+    assert list(credentials_in(tmp_path)) == [tmp_path / ".condarc"]
+
+
 @pytest.mark.parametrize("line", ['secret-key = "k3.secret.x"', 'proxy = "http://me:x@proxy.example:8080"'])
 def test_settings_with_a_key_or_a_password_are_credentials(tmp_path: Path, line: str) -> None:
     (tmp_path / "config.toml").write_text(line)

@@ -54,6 +54,50 @@ def test_a_virtual_environment_is_shown_whole(home: Path) -> None:
     assert toolchains.find(str(entry), never=()).folders == (home / "project/.venv",)
 
 
+@pytest.mark.parametrize(
+    "sign", ["conda-meta/history", "lib/python3.12/os.py", "lib/node_modules/npm/package.json"]
+)
+def test_what_a_folder_of_programs_belongs_to_is_shown_whole(home: Path, sign: str) -> None:
+    """Breaks: bot/sandbox/toolchains.py "is_one = "."""
+    entry = made(home / "tools/bin")
+    made((home / "tools" / sign).parent)
+    (home / "tools" / sign).touch()
+    assert toolchains.find(str(entry), never=()).folders == (home / "tools",)
+
+
+@pytest.mark.parametrize("folder", [".local/bin", "bin", "tools/sbin"])
+def test_a_folder_of_somebody_s_own_is_not_shown_with_it(home: Path, folder: str) -> None:
+    """Breaks: bot/sandbox/toolchains.py 'if folder.name != "bin" or prefix.name == ".local"'."""
+    entry = made(home / folder)
+    made(entry.parent / "lib/node_modules/npm")
+    assert toolchains.find(str(entry), never=()).folders == (entry,)
+
+
+def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Path) -> None:
+    """Breaks: bot/sandbox/toolchains.py "yield python"."""
+    base = made(home / "python/bin")
+    made(home / "python/lib/python3.12")
+    (home / "python/lib/python3.12/os.py").touch()
+    environment = made(home / "project/.venv")
+    (environment / "pyvenv.cfg").write_text(f"home = {base}\nversion = 3.12.1\n")
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
+    assert found.folders == (environment, home / "python")
+
+
+def test_a_virtual_environment_brings_nothing_else(home: Path) -> None:
+    """Breaks: bot/sandbox/toolchains.py "and (python := _whole(base))"."""
+    environment = made(home / "project/.venv")
+    (environment / "pyvenv.cfg").write_text(f"home = {made(home / '.ssh')}\n")
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
+    assert found.folders == (environment,)
+
+
+def test_the_pythons_of_uv_are_shown(home: Path) -> None:
+    """Breaks: bot/sandbox/toolchains.py '".local/share/uv/python"'."""
+    folder = made(home / ".local/share/uv/python")
+    assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == (folder,)
+
+
 def test_any_other_folder_is_shown_alone(home: Path) -> None:
     entry = made(home / "project/bin")
     assert toolchains.find(str(entry), never=()).folders == (entry,)
