@@ -138,7 +138,12 @@ def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
     over: list[str] = []
     for path, place in mounts.program:
         if not (str(path) == place and beneath(place, ROOTS)):
-            (under if beneath(mounts.mount, (place,)) else over).extend(("--ro-bind", str(path), place))
+            side = under if beneath(mounts.mount, (place,)) else over
+            side.extend(("--ro-bind", str(path), place))
+            if str(path) == place:  # the interpreter, which somebody may have installed for more than us
+                side.extend(
+                    word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))
+                )
     return under, over
 
 

@@ -26,7 +26,7 @@ _MACHINES = ("x64", "x86", "arm64")
 
 _NAMES_OF_A_VERSION = ("etc/npmrc", "pip.conf", "etc/pip.conf")
 
-_SECRET_SETTING = re.compile(rb"token|secret-key|password|://[^/\s\"']*@")
+_SECRET_SETTING = re.compile(rb"(?i)token|secret-key|password|_auth|://[^/\s\"']*@")
 
 
 def credentials_in(folder: Path) -> Iterator[Path]:
@@ -39,7 +39,7 @@ def credentials_in(folder: Path) -> Iterator[Path]:
             if os.path.exists(path := os.path.join(version, name)):
                 yield Path(path)
     for name in _SETTINGS:
-        if (folder / name).is_file() and _holds_secret(folder / name):
+        if (folder / name).is_file() and holds_secret(folder / name):
             yield folder / name
 
 
@@ -63,6 +63,7 @@ def _folders(folder: str) -> list[str]:
         return []  # there is none, or what is in it cannot be read inside either
 
 
-def _holds_secret(path: Path) -> bool:
+def holds_secret(path: Path) -> bool:
+    """Whether there is a key, a password or the like in the settings at `path`."""
     with path.open("rb") as file:
         return _SECRET_SETTING.search(file.read(_LARGEST_SETTINGS)) is not None

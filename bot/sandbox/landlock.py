@@ -85,7 +85,7 @@ class Landlock:
         own = _own_package(mounts)
         plan = {
             "abi": self.abi,
-            "run": [*_of_the_machine(self.system or granted_of_the_system(), mounts), *_program(mounts)],
+            "run": list(_seen(self.system or granted_of_the_system(), mounts)),
             "read": list(_MACHINE),
             "write": [str(path) for path in (mounts.tree, *mounts.writable)],
             "devices": list(_DEVICES),
@@ -113,18 +113,19 @@ def _own_package(mounts: Mounts) -> str:
     return str(package)
 
 
-def _of_the_machine(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
-    """The system and toolchains, less the folder that the tree stands for: what leads there would find the code as it
-    was before the change, and its `.git`. Tools that lie in it are granted by their own names."""
+def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
+    """The system, toolchains and our own program, less the folder that the tree stands for: what leads there would find
+    the code as it was before the change, and its `.git`. Tools that lie in it are granted by their own names."""
     origin = os.path.realpath(mounts.mount)
     on_the_way = {str(parent) for parent in Path(origin).parents}
     # The tree lies in it where a tool is called on a checkout itself.
     holes = () if system.beneath(str(mounts.tree), (origin,)) else (origin,)
-    for path in (*granted, *_tools(mounts, origin)):
+    for path in (*granted, *_tools(mounts, origin), *_program(mounts)):
         if holes and (path == origin or path in on_the_way):
             yield from _beside(path, holes, on_the_way)
         else:
             yield path
+    yield from map(str, mounts.read_only)
 
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
@@ -135,9 +136,12 @@ def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
 
 
 def _program(mounts: Mounts) -> Iterator[str]:
-    """What is seen besides: our own program, and what was brought."""
-    yield from (str(path) for path, _ in mounts.program)
-    yield from map(str, mounts.read_only)
+    """Our own program; of its interpreter no credentials, since somebody may have installed it for more than us."""
+    for path, _ in mounts.program:
+        if path.is_file():
+            yield str(path)
+        elif not system.beneath(str(path), system.ROOTS):
+            yield from _granted([str(path)], map(str, credentials_in(path)))
 
 
 def _granted(folders: Sequence[str], hidden: Iterator[str]) -> Iterator[str]:

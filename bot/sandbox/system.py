@@ -6,6 +6,9 @@ import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from bot.sandbox.credentials import credentials_in, holds_secret
 
 ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 
@@ -17,6 +20,12 @@ _SECRET_CONFIGURATION = (
 )  # fmt: skip
 """Beneath /etc; as root, the kernel's own permissions would not keep these from us."""
 
+_SETTINGS_OF_TOOLS = ("etc/npmrc", "etc/pip.conf", "pip.conf")
+"""Where npm and pip keep what they were told for all users of the Node or Python beneath /usr."""
+
+_PREFIXES = ("/usr", "/usr/local")
+_OPTIONAL = "/opt"
+
 _RUNNER_FILES = (".credentials", ".runner")
 """What marks the folder of a self-hosted runner, which must not be seen, under /opt."""
 
@@ -25,6 +34,7 @@ def hidden() -> Iterator[str]:
     """The paths beneath `ROOTS` that must not be seen."""
     yield from _secret_configuration()
     yield from _runner_folders()
+    yield from _of_tools()
 
 
 def beneath(path: str, folders: Sequence[str]) -> bool:
@@ -57,11 +67,24 @@ def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
                     yield from _not_for_others(entry.path, passed_over)
 
 
-def _runner_folders() -> Iterator[str]:
+def _in_opt() -> list[str]:
     try:
-        folders = [entry.path for entry in os.scandir("/opt") if entry.is_dir(follow_symlinks=False)]
+        return [entry.path for entry in os.scandir(_OPTIONAL) if entry.is_dir(follow_symlinks=False)]
     except OSError:
-        return  # no /opt here, so nothing of it is mounted
-    for folder in folders:
+        return []  # no /opt here, so nothing of it is mounted
+
+
+def _of_tools() -> Iterator[str]:
+    """Credentials among the tools of the system: the tool cache of GitHub's runners lies in /opt. Beneath /usr only
+    what holds some, since Landlock can then list no folder on the way."""
+    for prefix in _PREFIXES:
+        settings = (os.path.join(prefix, name) for name in _SETTINGS_OF_TOOLS)
+        yield from (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
+    for folder in _in_opt():
+        yield from map(str, credentials_in(Path(folder)))
+
+
+def _runner_folders() -> Iterator[str]:
+    for folder in _in_opt():
         if any(os.path.lexists(os.path.join(folder, name)) for name in _RUNNER_FILES):
             yield folder

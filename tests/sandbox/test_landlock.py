@@ -85,7 +85,8 @@ def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in
     (repository / ".venv/bin").mkdir(parents=True)
     (tools / "shims").mkdir()
     (tools / "work/other").mkdir()
-    mounts = Mounts(tmp_path / "tree", str(repository), toolchains=(tools, repository / ".venv"))
+    program = ((tools, str(tools)),)
+    mounts = Mounts(tmp_path / "tree", str(repository), (), (), (tools, repository / ".venv"), program)
     run = set(plan(mounts)["run"])
     assert {str(tools / "shims"), str(tools / "work/other"), str(repository / ".venv")} <= run
     assert not {str(tools), str(tools / "work"), str(repository)} & run
