@@ -83,3 +83,42 @@ def test_a_group_that_multiplies_is_ended_as_one() -> None:
         print(descendants.children())
     """
     assert said(script) == ["[]"]
+
+
+PARENT = """
+import subprocess
+subprocess.Popen(["sh", "-c", "sleep 60 & sleep 60"], start_new_session=True).wait()
+"""
+BELOW = f"""
+parent = subprocess.Popen([sys.executable, "-c", {PARENT!r}])
+while len(below := list(descendants.below(parent.pid))) < 3:
+    time.sleep(0.01)
+
+def become(states):
+    end = time.monotonic() + 20
+    while (found := [descendants._state(pid)[0] for pid in below]) != states and time.monotonic() < end:
+        time.sleep(0.01)
+    return found == states
+"""
+
+
+def test_what_is_over_a_limit_stands_still_with_its_group_before_it_is_ended() -> None:
+    """A bomb would go on meanwhile. Breaks: bot/workshop/host/descendants.py "signal.SIGSTOP)"."""
+    script = """
+descendants.give_way(parent.pid)
+print(become(["T", "T", "T"]), descendants._state(parent.pid)[0] != "T")
+descendants.kill(below)
+descendants.sweep()
+"""
+    assert said(BELOW + script) == ["True", "True"]
+
+
+def test_of_many_each_is_ended_with_its_group() -> None:
+    """Breaks: bot/workshop/host/descendants.py "_signal_groups(pids, signal.SIGKILL)"."""
+    script = """
+descendants._kill_at_once(below[:1])
+print(become(["", "", ""]))
+descendants.kill(below)
+descendants.sweep()
+"""
+    assert said(BELOW + script) == ["True"]
