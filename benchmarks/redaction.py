@@ -41,7 +41,7 @@ _HIDERS = (
     "\u2764\ufe0f\u200d\U0001f525", "\U0001f3f4\U000e0067", "[a[b](c)](d)", "[![a](b)](c)", "![a](b)", "[x](y \"z\")",
     "![a](data:image/png;base64,AAAA)", '<a href="data:text/html;base64,AAAA">', "<a b c d e f g h i j k l m n>",
     "`a`<b c> ", "```\n", "<a ", "<a b='", "![", "](", "`", "[a]: b\n\n", "[^a]: b\n\n", "[a]: b \"\n", "<?", "<?>",
-    "<?`a`", "`a`<?",
+    "<?`a`", "`a`<?", "<a `b`>", "<i hidden>`a`</i>", "> ```\n", "- `a`\n",
 )  # fmt: skip
 
 
