@@ -15,7 +15,9 @@ BEGIN, END = "\0", "\1"
 """Around code in a marked text. Neither is in a text whose invisible characters are taken out."""
 
 WORDS = "words behind a code block's language"
-_WORDS = re.compile(r"[^`~\r\n]*+(?:`{3,}+|~{3,}+)[ \t]*+(?:[^\s`]{1,40}+(?!\S))?+([ \t]*+\S[^\r\n]*)")
+_WORDS = re.compile(
+    r"[^`~\r\n]*+(?:`{3,}+|~{3,}+)[ \t]*+(?:[\w+#./-]{1,40}+(?![\w+#./-]))?+([ \t]*+\S[^\r\n]*)"
+)
 
 _TABLE = re.compile(
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\r?$", re.MULTILINE

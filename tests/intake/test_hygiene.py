@@ -70,7 +70,9 @@ HIDDEN = {
     "a<p hidden>never `closed`\n```\nevil\n```\nevil": "a",
     '<b class="evil evil" id=b style="color: red">b</b>': '<b id=b style="color: red">b</b>',
     "```b evil evil\nb\n```\n": "```b\nb\n```\n",
-    "~~~ b evil `evil`": "~~~ b",
+    "~~~ c++ evil `evil`": "~~~ c++",
+    "```b,evil=evil\nb\n```": "```b\nb\n```",
+    f"```{'evil' * 11}\nb\n```": "```\nb\n```",
 }
 
 SEEN = [
