@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bot.gate.addresses import plain_addresses
 from bot.gate.secrets import withhold_if_secret
@@ -52,6 +52,8 @@ _DRAWN_WITH_LINKS = re.compile(
     r"[`~]{3,}+[ \t]*+(?:mermaid|geojson|topojson)\b(?=.*?(?://|\\\\|\b(?:href|click|img|image)\b))",
     re.IGNORECASE | re.DOTALL,
 )
+# What the redactor and the finder of credentials put in its place.
+_MASKED = re.compile(r"\[redacted[ :]")
 _WORKFLOW_COMMAND = re.compile(r"^(\s{0,20})(::|##\[)", re.MULTILINE)
 _SHOWN_ANYWAY = {"\n", "\t"}
 _EMOJI_JOINERS = {"\u200c", "\u200d", "\ufe0f"}
@@ -77,8 +79,13 @@ def clean_markdown(text: str, limit: int) -> str:
 
 
 def clean_message(text: str, limit: int) -> str:
-    """`text` as the body of a commit message, at most `limit` characters. Nothing there is code, fences included."""
-    return _shortened(_harmless(_visible(text.replace("\r\n", "\n").replace("\r", "\n"))), limit)
+    """`text` as the body of a commit message, at most `limit` characters. What acts in one does so in code as well."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    parts = (
+        _code_or_why_not(part, harmless=_harmless) if is_code else _harmless(_visible(part))
+        for is_code, part in split_fences(plain)
+    )
+    return _shortened("".join(parts), limit)
 
 
 def break_images(text: str) -> str:
@@ -109,11 +116,13 @@ def _is_seen(char: str) -> bool:
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
-def _code_or_why_not(block: str) -> str:
+def _code_or_why_not(block: str, harmless: Callable[[str], str] = break_commit_words) -> str:
     """A code block as it is, or one that says why it is not there."""
     if not all(map(_is_seen, block)):
         reason = "characters that do not show"
-    elif break_commit_words(block) != block:
+    elif _MASKED.search(block):
+        reason = "a secret, which is masked"
+    elif harmless(block) != block:
         reason = "words that would act in a commit message"
     elif _DRAWN_WITH_LINKS.match(block):
         reason = "a drawing with a link or a picture"

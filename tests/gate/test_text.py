@@ -78,6 +78,8 @@ def test_code_is_left_as_it_is() -> None:
         ("a\u200bb", "characters that do not show"),
         ("a\U000e0041b", "characters that do not show"),
         ("\x1b[31m", "characters that do not show"),
+        ("key = [redacted API_KEY]", "a secret, which is masked"),
+        ("key = [redacted: AWS key]", "a secret, which is masked"),
     ],
 )
 def test_a_code_block_is_held_back_and_never_rewritten(code: str, reason: str) -> None:
@@ -87,8 +89,13 @@ def test_a_code_block_is_held_back_and_never_rewritten(code: str, reason: str) -
     assert markdown(held) == held
 
 
-def test_nothing_in_a_commit_message_is_code() -> None:
-    assert clean_message("```\nfixes #1, @ada\n```", 100) == f"```\nfixes{BREAK} #1, @{BREAK}ada\n```"
+@pytest.mark.parametrize(
+    "code", ["fixes #1", "@ada", "::error::a", "/agent fix", "https://elsewhere.example"]
+)
+def test_what_acts_in_a_commit_message_does_so_in_code_too(code: str) -> None:
+    held = "```text\n(a code block was held back: it holds words that would act in a commit message)\n```\n"
+    assert clean_message(f"@a\n```\n{code}\n```\nb", 200) == f"@{BREAK}a\n{held}b"
+    assert clean_message("```\na = b\n```\n", 200) == "```\na = b\n```\n"
 
 
 def test_an_indented_or_longer_fence_is_one_too() -> None:
