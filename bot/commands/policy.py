@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _check(file: Path, *, as_json: bool) -> ExitCode:
-    text = _read(file)
+    text = _read(file, needed=file != Path(POLICY_FILE))
     if text is None:
         _say(
             json_text(_report(file, (), ()))
@@ -76,6 +76,7 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
 
     try:
         policy, warnings = check_policy(text, str(file))
+        _check_rules(policy, file, text)
     except PolicyError as error:
         if not as_json:
             raise
@@ -89,6 +90,22 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
     found = count_of(warnings, "warning") if warnings else "no problems"
     _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, {found}")
     return ExitCode.DONE
+
+
+def _check_rules(policy: Policy, file: Path, text: str) -> None:
+    """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
+    if not policy.detector.rules:
+        return
+    from bot.policy.nodes import place_of
+    from bot.run.base import finder_of
+
+    folder = file.resolve().parent
+    root = folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
+    try:
+        finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
+    except UsageError as error:
+        line, column = place_of(text, ("detector", "rules"))
+        raise PolicyError(str(file), [Problem(line, column, str(error))]) from error
 
 
 def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]) -> dict[str, Any]:
@@ -157,15 +174,15 @@ def _call(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
 
 
 def _policy(file: Path) -> Policy:
-    text = _read(file)
+    text = _read(file, needed=file != Path(POLICY_FILE))
     return load_policy(None) if text is None else load_policy(text, str(file))
 
 
-def _read(file: Path) -> str | None:
+def _read(file: Path, *, needed: bool) -> str | None:
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        if file == Path(POLICY_FILE):
+        if not needed:
             return None
         raise UsageError(f"There is no file {file}.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ walks it, and no node is ever made into an object of its own choosing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NoReturn
 
 import yaml
@@ -239,6 +239,15 @@ def _end_of(text: str) -> tuple[int, int]:
 def _place(marked: yaml.Node | yaml.Event) -> tuple[int, int]:
     mark = marked.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def place_of(text: str, path: Sequence[str]) -> tuple[int, int]:
+    """Line and column of the value that the keys of `path` lead to in a valid file; of what they lead to last."""
+    node = yaml.compose(text, _LOADER)
+    for name in path:
+        values = {key.value: value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
+        node = values.get(name, node)
+    return _place(node) if node else (1, 1)
 
 
 def _check_expansion(root: yaml.Node, problems: Problems) -> None:
