@@ -110,3 +110,53 @@ def test_a28_nothing_outlives_the_workshop_or_its_supervisor(back_end: str, how:
             assert supervisor.stdout.readline() == "down\n"
             assert running(f"sleep\0{seconds}") == []
     assert eventually(lambda: running(f"sleep\0{seconds}") == [], 30)
+
+
+_HOPS = """
+use POSIX;
+$end = time + 25;
+for (1 .. 60) {
+    if (!fork) {
+        while (time < $end) { POSIX::_exit(0) if fork; POSIX::setsid() }
+        POSIX::_exit(0);
+    }
+}
+open(my $made, ">", "made");
+sleep 60;
+"""
+
+
+@back_ends
+@pytest.mark.parametrize("how", ["close", "kill"])
+def test_a28_nothing_outlives_them_by_being_another_process_each_time(
+    back_end: str, how: str, tmp_path: Path
+) -> None:
+    """Each of these has forked and ended before anybody who reads a list of processes has come to it, and is in a
+    session of its own. They end by themselves after 25 s.
+    """
+    (make_tree(tmp_path / "tree", {"a.txt": "one\n"}) / "hops.pl").write_text(_HOPS)
+    mark = f"hops{abs(hash((back_end, how, str(tmp_path)))) % 10**9}"
+    supervisor = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(_SUPERVISOR),
+            back_end,
+            str(tmp_path),
+            f"perl hops.pl {mark}",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert supervisor.stdin is not None and supervisor.stdout is not None
+    with supervisor:
+        assert supervisor.stdout.readline() == "up\n"
+        assert eventually((tmp_path / "tree" / "made").exists, 30)
+        if how == "kill":
+            supervisor.kill()
+        else:
+            supervisor.stdin.write("\n")
+            supervisor.stdin.flush()
+            assert supervisor.stdout.readline() == "down\n"
+    assert eventually(lambda: not any(running(f"\0{mark}") for _ in range(5)), 10)

@@ -37,6 +37,8 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _ALL_OF_TCP = 0b11
 _ALL_SCOPES = 0b11
+_SIGNALS = 0b10
+_KNOWS_SCOPES = 6
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -69,7 +71,10 @@ def confine(descriptor: int) -> None:
         plan = wire.decode(file.read())
     _prctl(_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities(plan["kept_capabilities"])
-    guardian.fork()
+    alone = plan["abi"] >= _KNOWS_SCOPES
+    if alone:
+        _bound_signals()
+    guardian.fork(alone=alone)
     _restrict(plan)
     _filter(bytes.fromhex(plan["seccomp"]))
 
@@ -88,11 +93,27 @@ def _drop_capabilities(kept: Sequence[int]) -> None:
     _checked(_libc.capset(header, sets), "capset")
 
 
+def _bound_signals() -> None:
+    """From here on this process can signal only what it starts: the guardian, outside of the host's own confinement,
+    may then kill all that the kernel lets it."""
+    attributes = struct.pack("=QQQ", 0, 0, _SIGNALS)
+    _enter(
+        _checked(
+            _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(24), 0), "Landlock"
+        )
+    )
+
+
+def _enter(ruleset: int) -> None:
+    _checked(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
+    os.close(ruleset)
+
+
 def _restrict(plan: Mapping[str, Any]) -> None:
     abi = plan["abi"]
     handled = _handled(abi)
     attributes = struct.pack("=QQQ", handled, _ALL_OF_TCP, _ALL_SCOPES)
-    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    size = 24 if abi >= _KNOWS_SCOPES else 16 if abi >= 4 else 8
     ruleset = _checked(
         _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), 0), "Landlock"
     )
@@ -105,8 +126,7 @@ def _restrict(plan: Mapping[str, Any]) -> None:
     ):
         for path in paths:
             _allow(ruleset, path, access & handled)
-    _checked(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
-    os.close(ruleset)
+    _enter(ruleset)
 
 
 def _handled(abi: int) -> int:
