@@ -37,6 +37,7 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _ALL_OF_TCP = 0b11
 _ALL_SCOPES = 0b11
+_REFER = 1 << 13
 _SIGNALS = 0b10
 _KNOWS_SCOPES = 6
 
@@ -96,12 +97,13 @@ def _drop_capabilities(kept: Sequence[int]) -> None:
 def _bound_signals() -> None:
     """From here on this process can signal only what it starts: the guardian, outside of the host's own confinement,
     may then kill all that the kernel lets it."""
-    attributes = struct.pack("=QQQ", 0, 0, _SIGNALS)
-    _enter(
-        _checked(
-            _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(24), 0), "Landlock"
-        )
+    # Every ruleset refuses to move files between folders unless it allows that.
+    attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
+    ruleset = _checked(
+        _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(24), 0), "Landlock"
     )
+    _allow(ruleset, "/", _REFER)
+    _enter(ruleset)
 
 
 def _enter(ruleset: int) -> None:
