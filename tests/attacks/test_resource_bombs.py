@@ -4,6 +4,7 @@ bomb is small and goes off at once."""
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.sandbox.choose import bubblewrap, landlock
-from bot.sandbox.landlock import OLDEST, version
+from bot.sandbox.landlock import OLDEST, SIGNALS, version
 from bot.workshop.client.workshop import Workshop
 from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.limits import Over
@@ -43,8 +44,11 @@ with z.ZipFile("bomb.zip", "w", z.ZIP_DEFLATED) as out: out.writestr("zeros", by
 z.ZipFile("bomb.zip").extractall("out")
 """
 
+SESSIONS = "use POSIX; $end = time + 20; for (1 .. 8) { fork; POSIX::setsid() } 1 while time < $end"
+
 BOMBS = {
     "forks": ("for i in $(seq 40); do setsid sleep 60 & done; wait", "processes", "more than 25 processes at once"),
+    "forks, each in a session of its own": (f"perl -e '{SESSIONS}'", "processes", "more than 25 processes at once"),
     "memory of one": ("python3 -S -c 'bytearray(1 << 30)'", "memory", "one process may ask for 160 MiB of memory"),
     "memory of many": (f"for i in 1 2 3 4 5 6; do {HOLD} & done; wait", "memory", "more than 160 MiB of memory was"),
     "files in memory": (
@@ -96,6 +100,24 @@ def test_a49_a_bomb_in_the_background_is_stopped_too(confined: Workshop) -> None
     outcome = confined.call("bash_output", {"id": 1, "wait": 60}, CancelToken())
     assert (outcome.is_error, outcome.metadata["limit"]) == (True, "processes")
     assert "more than 25 processes at once" in outcome.content
+
+
+def test_a49_a_bomb_takes_no_other_command_with_it(confined: Workshop) -> None:
+    """One that ran before it, in the background: that stood still for as long, if it could be had.
+
+    Breaks: bot/workshop/host/main.py "possible=confined and possible()".
+    """
+    server = "trap 'touch stood' CONT; rm -f stood; while sleep 0.1; do date +%N >beat; done"
+    said = bash(confined, server, background=True).content
+    started = re.search(r'\{"id": (\d+)\}', said)
+    assert started, said
+    assert bash(confined, BOMBS["forks, each in a session of its own"][0]).metadata["limit"] == "processes"
+    assert (
+        bash(confined, 'last=$(cat beat); sleep 1; [ "$last" != "$(cat beat)" ]').metadata["exit_code"] == 0
+    )
+    stood = bash(confined, "test -e stood").metadata["exit_code"] == 0
+    assert stood == (confined.facts.pid == 1 or version() >= SIGNALS)
+    confined.call("bash_kill", {"id": int(started[1])}, CancelToken())
 
 
 def test_a49_output_without_end_is_stopped_by_the_time_and_kept_in_bounds(confined: Workshop) -> None:

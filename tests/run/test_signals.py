@@ -18,7 +18,7 @@ def cut_off():
 
 cancel = CancelToken()
 with cancelled_by_signals(cancel, cut_off=cut_off):
-    shell = subprocess.Popen(["sh", "-c", "setsid sleep {seconds} & wait"], stdout=subprocess.DEVNULL)
+    shell = subprocess.Popen(["sh", "-c", "setsid sleep {seconds} & exec sleep {seconds}"], stdout=subprocess.DEVNULL)
     os.kill(os.getpid(), signal.SIGINT)
     {between}
     os.kill(os.getpid(), signal.SIGINT)

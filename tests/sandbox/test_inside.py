@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.sandbox.landlock import SIGNALS, version
+from tests.support.workshops import eventually
 from tests.support.worlds import Inside, World, worlds
 
 pytestmark = worlds
@@ -207,3 +209,18 @@ def test_a_variable_on_another_process_s_command_line_is_the_one_thing_landlock_
     own = Path("/proc/self/cmdline").read_bytes().split(b"\0")[0].decode()
     outcome = inside.run(f"tr '\\0' ' ' < /proc/{os.getpid()}/cmdline")
     assert (own in outcome.content) == (world.back_end == "landlock")
+
+
+def test_a49_a_crowd_stands_still_while_it_is_counted_and_loses_nothing(inside: Inside, world: World) -> None:
+    """A command that ran before it shows that it did. Breaks: bot/workshop/host/standstill.py "PermissionError)"."""
+    bounded = world.back_end == "bubblewrap" or version() >= SIGNALS
+    server = "trap 'touch stood' CONT; touch up; while sleep 0.1; do :; done"
+    number = inside.run(server, background=True).content.partition('{"id": ')[2].partition("}")[0]
+    crowd = (
+        "until [ -e up ]; do sleep 0.1; done; for n in $(seq 200); do (sleep 1; echo $n >>slept) & done; wait"
+    )
+    assert inside.run(crowd).metadata["exit_code"] == 0
+    assert len((inside.tree / "slept").read_text().split()) == 200
+    assert eventually((inside.tree / "stood").exists) if bounded else not (inside.tree / "stood").exists()
+    inside.call("bash_kill", {"id": int(number)})
+    inside.run("rm -f stood slept up")

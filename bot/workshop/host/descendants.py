@@ -33,7 +33,12 @@ def sweep(codes: dict[int, int] | None = None) -> int:
 def sweep_orphans(mine: Test) -> int:
     """As `sweep`, of those that lost their parent and came to this process, as far as they are `mine`, with what is
     below them. Reaps nobody else's."""
-    return _sweep(lambda: [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)], None)
+    return _sweep(lambda: orphans(mine), None)
+
+
+def orphans(mine: Test) -> list[int]:
+    """Those that lost their parent and came to this process, as far as they are `mine`."""
+    return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)]
 
 
 def _sweep(find: Callable[[], list[int]], codes: dict[int, int] | None) -> int:

@@ -12,17 +12,22 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.workshop.host import descendants, keeper, unmapped
 from bot.workshop.host.limits import Limits, for_a_child
+from bot.workshop.host.standstill import Standstill
 
 if TYPE_CHECKING:
     import subprocess
 
 _GONE_LIMIT = 3.0
 """Seconds for a keeper to end what it keeps. A command can stop it, or kill it, but gains nothing by that."""
+
+_AT_MOST = 10_000
+"""Processes that are killed at a time: of a bomb that goes on meanwhile there is no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,10 @@ class Word:
 
 
 class Keeper:
-    """A running one. Made by `Keepers`."""
+    """A running one. Made by `Keepers`, and has their `standstill`."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, standstill: Standstill) -> None:
+        self.standstill = standstill
         here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._sock = here
         self._environment: Mapping[str, str] = {}
@@ -96,11 +102,19 @@ class Keeper:
                 return word
         raise EOFError
 
-    def end(self) -> int:
-        """Kill it and what it kept; for one that is of no use any more. Returns how many still ran."""
-        swept = len(descendants.kill(descendants.below(self.pid)))
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+    def kill(self) -> int:
+        """What it keeps and then it, so that its end is the next word. Returns how many still ran, which is all where
+        they stand still."""
+        swept = len(descendants.kill(islice(descendants.below(self.pid), _AT_MOST)))
+        with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+        return swept
+
+    def end(self) -> int:
+        """As `kill`, for one that is of no use any more."""
+        with self.standstill.held():
+            swept = self.kill()
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         self._sock.close()
         return swept
@@ -121,8 +135,9 @@ class Keepers:
     """Those of one tool host. `take` and `give_back` may be called from any thread, `collect` from the one that runs
     programs of the host's own."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, standstill: Standstill | None = None) -> None:
         self.limits = limits
+        self.standstill = standstill or Standstill(possible=False)
         self._idle: list[Keeper] = []
         self._all: dict[int, Keeper] = {}
         self._beside: set[int] = set()
@@ -137,7 +152,7 @@ class Keepers:
         with self._lock:  # also around the fork: `collect` must not take it for an orphan
             if self._idle:
                 return self._idle.pop()
-            made = Keeper(self.limits)
+            made = Keeper(self.limits, self.standstill)
             self._all[made.pid] = made
             return made
 
@@ -186,8 +201,14 @@ class Keepers:
         how many still ran."""
         with self._lock:
             kept = self._all.keys() | self._beside
-            ran = descendants.sweep_orphans(lambda pid: pid not in kept)
+            ran = self._sweep(lambda pid: pid not in kept)
             self._lost = False
         unmapped.drop_segments()
         self._used = False
         return ran
+
+    def _sweep(self, lost: descendants.Test) -> int:
+        if not descendants.orphans(lost):
+            return 0
+        with self.standstill.held():
+            return descendants.sweep_orphans(lost)

@@ -50,8 +50,10 @@ def main() -> None:
     # the tools and all they need.
     from bot.workshop.host.keepers import Keepers
     from bot.workshop.host.limits import limits
+    from bot.workshop.host.standstill import Standstill, possible
 
-    keepers = Keepers(limits(hello.get("limits", {})))
+    confined = bool(hello["canaries"])
+    keepers = Keepers(limits(hello.get("limits", {})), Standstill(possible=confined and possible()))
     keepers.prepare()
 
     from bot.workshop.host.serve import Server

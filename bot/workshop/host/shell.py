@@ -174,11 +174,28 @@ class _Command:
             elif time.monotonic() >= watchdog.due:
                 if lasting is not None:
                     lasting()
-                self._limit = watchdog.look(self._keeper.pid)
-                if self._limit is not None:
-                    descendants.give_way(self._keeper.pid)
-                    self._running = _running(self._keeper.pid)
-                    return self._sweep()
+                if self._is_over_a_limit(watchdog):
+                    return None
+
+    def _is_over_a_limit(self, watchdog: Watchdog) -> bool:
+        """It is ended then."""
+        with self._keeper.standstill.where_asked() as stand_still:
+            self._limit = watchdog.look(self._keeper.pid, stand_still)
+            if self._limit is not None:
+                self._end_for_that()
+        return self._limit is not None
+
+    def _end_for_that(self) -> None:
+        """Raises `EOFError` where its keeper could be ended with it, before any process of it had time again."""
+        still = self._keeper.standstill
+        if still.possible:
+            with still.held():
+                self._running = _running(self._keeper.pid)
+                self.swept += self._keeper.kill()
+            raise EOFError
+        descendants.give_way(self._keeper.pid)
+        self._running = _running(self._keeper.pid)
+        self._sweep()
 
     def take_the_rest(self) -> None:
         """What is still in the pipe, now that nobody writes to it any more."""

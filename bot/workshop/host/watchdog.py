@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
+from collections.abc import Callable
+from math import inf
 
-from bot.workshop.host import descendants, usage
+from bot.workshop.host import descendants, standstill, usage
 from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.limits import Limits, Over
 from bot.workshop.host.unmapped import Unmapped
@@ -15,6 +16,12 @@ PAUSE = 0.05
 
 _TIME_SHARE = 20
 """A look may take one part in so many of the time: of a tree of hundreds of processes it is taken less often."""
+
+_CROWD_SHARE = 8
+"""The machine is crowded when it has more threads by one part in so many of the processes that a command may have."""
+
+_LONGEST_COUNT = 0.1
+"""Seconds: four times what a thousand processes take, where there is time for that."""
 
 
 class Watchdog:
@@ -26,15 +33,46 @@ class Watchdog:
         self._disk = disk
         self._added_before = disk.added
         self._unmapped = Unmapped(limits.memory)
+        self._most_threads = standstill.threads()
+        self._next_look = 0.0
 
-    def look(self, keeper: int) -> Over | None:
-        """The limit that is passed by all that descends from the process `keeper`."""
+    def look(self, keeper: int, stand_still: Callable[[], None]) -> Over | None:
+        """The limit that is passed by all that descends from the process `keeper`. `stand_still` is called where there
+        are so many that they would leave no time to look at them."""
         began = time.monotonic()
-        pids = list(islice(descendants.below(keeper), self._limits.processes + 1))
+        self.due = began + PAUSE
+        crowded = self._crowded()
+        if began < self._next_look and not crowded:
+            return None
+        if crowded:
+            stand_still()
+        pids, all_of_them = self._beneath(keeper, inf if crowded else began + _LONGEST_COUNT)
+        if not all_of_them:
+            stand_still()
+            pids, _ = self._beneath(keeper, inf)
         over = self._over(pids)
-        took = time.monotonic() - began
-        self.due = began + max(PAUSE, took * _TIME_SHARE)
+        self._next_look = began + (time.monotonic() - began) * _TIME_SHARE
         return over
+
+    def _crowded(self) -> bool:
+        """Whether the machine has many more threads than ever since the command began: said at once, however many there
+        are."""
+        there = standstill.threads()
+        if there - self._most_threads <= self._limits.processes // _CROWD_SHARE:
+            return False
+        self._most_threads = there
+        return True
+
+    def _beneath(self, keeper: int, until: float) -> tuple[list[int], bool]:
+        """Whether there was time for all of them that are of interest, too."""
+        pids: list[int] = []
+        for pid in descendants.below(keeper):
+            pids.append(pid)
+            if len(pids) > self._limits.processes:
+                break
+            if time.monotonic() > until:
+                return pids, False
+        return pids, True
 
     def _over(self, pids: list[int]) -> Over | None:
         allowed = self._limits
