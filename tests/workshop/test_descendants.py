@@ -91,14 +91,19 @@ subprocess.Popen(["sh", "-c", "sleep 60 & sleep 60"], start_new_session=True).wa
 """
 BELOW = f"""
 parent = subprocess.Popen([sys.executable, "-c", {PARENT!r}])
-while len(below := list(descendants.below(parent.pid))) < 3:
+
+def states():
+    return [descendants._state(pid)[0] for pid in below]
+
+# Asleep, and not only there: a shell stands still by itself until what it starts with `vfork` has its program.
+while len(below := list(descendants.below(parent.pid))) < 3 or states() != ["S"] * 3:
     time.sleep(0.01)
 
-def become(states):
+def become(wanted):
     end = time.monotonic() + 20
-    while (found := [descendants._state(pid)[0] for pid in below]) != states and time.monotonic() < end:
+    while (found := states()) != wanted and time.monotonic() < end:
         time.sleep(0.01)
-    return found == states
+    return found == wanted
 """
 
 
