@@ -174,6 +174,11 @@ def command_line(pid: int) -> str:
     return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
 
 
+def state(pid: int) -> str:
+    """The letter that /proc/PID/stat has for the state of `pid`; empty when it is gone."""
+    return _state(pid)[0]
+
+
 def _state(pid: int) -> tuple[str, int]:
     """The letter of its state and its process group; an empty letter when it is gone."""
     try:

@@ -11,9 +11,20 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 
+from bot.workshop.host import descendants
+
 _MACHINE = "/proc/loadavg"
+
+_SETTLE_LIMIT = 10.0
+"""Seconds. Whatever is not in the kernel's hands for good stands still as soon as it would have had its turn."""
+
+_STUCK_LIMIT = 0.5
+"""Seconds for what no signal reaches: most wait with `vfork` for a child that stands still itself."""
+
+_STILL = {"T", "t", "Z", "X", ""}
 
 
 def possible() -> bool:
@@ -42,21 +53,22 @@ class Standstill:
     def __init__(self, *, possible: bool) -> None:
         self.possible = possible
         self._lock = threading.RLock()
-        self._held = 0
+        self._counting = threading.Lock()
+        self._wanted = 0
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Have all of it stand still, but for what is killed; what stood still before goes on afterwards as well. One
-        thread at a time; within itself it is one."""
+        thread at a time, and nothing goes on while another waits for it: it might not get that far. Within itself it is
+        one."""
+        self._wanted_by(+1)
         with self._lock:
-            self._held += 1
             self._signal(signal.SIGSTOP)
             try:
                 yield
             finally:
-                self._held -= 1
-                if not self._held:
-                    self._signal(signal.SIGCONT)
+                self._wanted_by(-1)
+                self._go_on()
 
     @contextlib.contextmanager
     def where_asked(self) -> Iterator[Callable[[], None]]:
@@ -64,7 +76,35 @@ class Standstill:
         with contextlib.ExitStack() as held:
             yield lambda: held.enter_context(self.held())
 
+    def _go_on(self) -> None:
+        try:
+            if self.possible:
+                self._settle()
+        finally:
+            if not self._wanted:
+                self._signal(signal.SIGCONT)
+
+    def _settle(self) -> None:
+        """Until each has come to a stand: the child of one that is in the middle of a fork is still to be stopped by
+        what its parent was told, and would not hear that it may go on."""
+        began, pause = time.monotonic(), 0.001
+        while not self._wanted and (left := _moving()):
+            if time.monotonic() - began > (_SETTLE_LIMIT if left - {"D"} else _STUCK_LIMIT):
+                break
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+            self._signal(signal.SIGSTOP)  # what this process has started meanwhile, too
+
+    def _wanted_by(self, more: int) -> None:
+        with self._counting:
+            self._wanted += more
+
     def _signal(self, number: signal.Signals) -> None:
         if self.possible:
             with contextlib.suppress(ProcessLookupError):  # there is nobody
                 os.kill(-1, number)
+
+
+def _moving() -> set[str]:
+    """The states of those that came from this process and neither stand still nor are over."""
+    return {descendants.state(pid) for pid in descendants.below(os.getpid())} - _STILL
