@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from bot.policy.load import load_policy
 from bot.policy.shell import parse_shell
 from bot.workshop.host.patch.errors import PatchError
 from bot.workshop.host.patch.grammar import parse
+from tests.intake.rendered import seen
 from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
 from tests.policy.test_published import agree
 from tests.policy.test_shell_truth import PIECES, hold
@@ -53,6 +55,17 @@ _HTML = [
     ],
     *["\u200b", "\u200d", "\ufe0f", "\U000e0041", "\u202e", "a", "\n"],
 ]
+# What opens or ends a block, a span of code or a tag; and elements that nobody sees, with a word in each.
+_MARKDOWN = [
+    *["`", "``", "```", "```\n", "~~~\n", "  ```\n", "> ```\n", "- ```\n", "```html v\n", "\n", "\n\n"],
+    *["- ", "1. ", "1) ", "10. ", "* ", "+ ", "> ", "  ", "   ", "    ", "\t", "\\", "_", "*", "$", "v"],
+    *["[^1]: ", "[^1]", "[a]: b\n", "[a](", "](", "[", "]", "![", ")", ' "', '" ', "|", "-|-\n", "--|--\n"],
+    *["# ", "---\n", "-\n", "==\n", "***\n", "- a\n", "- a\n\n  ", "http://a/", "www.a.b/", "&#8203;"],
+    *["<div>\n", "</div>\n", "<pre>\n", "</pre>\n", "<script>\n", "</script>\n", "<b>\n", "<td>", "<x-y>\n"],
+    *['<b a="', '">', "<b a='", "'>", "<a\n", ">", "<!-- ", " -->", "<!--\n", "-->\n", "<?", "?>", "<!X"],
+    *["<http:", "<a@b", "<textarea>\n", *["<i hidden>WORD</i>"] * 9, *["\n<p hidden>WORD</p>\n"] * 3],
+]
+_WORD = re.compile(r"w\d+w")
 _PATCH = [
     *[
         "*** Begin Patch\n",
@@ -165,6 +178,14 @@ def sanitiser(data: st.DataObject, folder: Path) -> None:
     assert clean(once).text == once
 
 
+def hidden_text(data: st.DataObject, folder: Path) -> None:
+    """Of words in hidden elements those alone are left that GitHub shows, since they stand in code there."""
+    drawn = data.draw(st.lists(st.sampled_from(_MARKDOWN), max_size=16))
+    text = "".join(piece.replace("WORD", f"w{at}w") for at, piece in enumerate(drawn))
+    left = _WORD.findall(clean(text).text)
+    assert set(left) <= set(_WORD.findall(seen(text)))
+
+
 def redactor(data: st.DataObject, folder: Path) -> None:
     """The same for any cutting of a text into chunks, and the value is not in what comes out."""
     value = data.draw(st.text(st.sampled_from("aAbB01-_+/="), min_size=16, max_size=48))
@@ -223,6 +244,7 @@ TARGETS: Mapping[str, Target] = {
     "policy-file": policy_file,
     "path-rules": path_rules,
     "sanitiser": sanitiser,
+    "hidden-text": hidden_text,
     "redactor": redactor,
     "patch-parser": patch_parser,
     "event-parser": event_parser,
