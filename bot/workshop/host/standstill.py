@@ -18,8 +18,9 @@ from bot.workshop.host import descendants
 
 _MACHINE = "/proc/loadavg"
 
-_SETTLE_LIMIT = 10.0
-"""Seconds. Whatever is not in the kernel's hands for good stands still as soon as it would have had its turn."""
+_SETTLE_LIMIT = 2.0
+"""Seconds, fewer than a keeper is given to answer: whatever is told to stand still does so when it would have had its
+turn."""
 
 _STUCK_LIMIT = 0.5
 """Seconds for what no signal reaches: most wait with `vfork` for a child that stands still itself."""
