@@ -21,6 +21,7 @@ __all__ = [
     "clean_line",
     "clean_markdown",
     "clean_message",
+    "is_seen",
     "split_fences",
     "withhold_if_secret",
     "without_unseen",
@@ -95,7 +96,7 @@ def break_images(text: str) -> str:
 
 def without_unseen(text: str) -> str:
     """`text` without control and format characters, apart from the one that breaks what may not act."""
-    return "".join(char for char in text if char == _ZERO_WIDTH or _is_seen(char))
+    return "".join(char for char in text if char == _ZERO_WIDTH or is_seen(char))
 
 
 def break_commit_words(text: str) -> str:
@@ -105,10 +106,11 @@ def break_commit_words(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Without control and format characters, joiners of emoji apart."""
-    return "".join(filter(_is_seen, text))
+    return "".join(filter(is_seen, text))
 
 
-def _is_seen(char: str) -> bool:
+def is_seen(char: str) -> bool:
+    """Whether `char` shows where it stands. A joiner of emoji does, by what it joins."""
     if " " <= char <= "~" or char in _SHOWN_ANYWAY or char in _EMOJI_JOINERS:
         return True
     if char in _NEVER_SHOWN or "\ufe00" <= char <= "\ufe0e" or "\U000e0100" <= char <= "\U000e01ef":
@@ -118,7 +120,7 @@ def _is_seen(char: str) -> bool:
 
 def _code_or_why_not(block: str, harmless: Callable[[str], str] = break_commit_words) -> str:
     """A code block as it is, or one that says why it is not there."""
-    if not all(map(_is_seen, block)):
+    if not all(map(is_seen, block)):
         reason = "characters that do not show"
     elif _MASKED.search(block):
         reason = "a secret, which is masked"

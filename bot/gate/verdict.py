@@ -24,6 +24,7 @@ from bot.gate.rules import folded, refusal, sensitive, withholding
 from bot.gate.scratch import Scratch
 from bot.gate.settings import set_up
 from bot.gate.suppressed import suppressed
+from bot.gate.unseen import unseen
 from bot.gate.weakened import weakened
 
 Kind = Literal["text", "binary", "link"]
@@ -211,6 +212,7 @@ def _changed_file(change: Change, diff: FileDiff) -> ChangedFile:
         sensitive(change.path),
         weakened(change.path, diff.removed, diff.added, deleted=change.new is None),
         suppressed(change.path, diff.removed, diff.added),
+        unseen(diff.removed, diff.added),
         set_up(change.path, diff.removed, diff.added, change.data),
         new_dependencies(change.path, diff.removed, diff.added, change.data),
         new_credentials(diff.removed, diff.added),

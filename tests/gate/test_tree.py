@@ -373,6 +373,13 @@ def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(
     assert file.sensitive == note
 
 
+def test_a55_characters_that_do_not_show_are_marked(desk: Bench) -> None:
+    """Breaks: bot/gate/verdict.py "unseen(diff.removed, diff.added),"."""
+    desk.write("src/app.py", "is_admin = True  # \u202e\n")
+    (file,) = desk.judge().files
+    assert file.sensitive == "adds characters that do not show: U+202E (line 1)"
+
+
 def test_a_deleted_test_is_marked(desk: Bench) -> None:
     (desk.tree / "tests/test_app.py").unlink()
     (file,) = desk.judge().files

@@ -433,6 +433,8 @@ def test_a_suggestion_in_a_text_is_no_suggestion(pull: Reviewed, opening: str) -
     [
         (".github/workflows/ci.yml", "on: push", "protected path: .github"),
         ("b.py", "x = '\u202e'", "characters that do not show"),
+        ("b.py", "x,\u3164 = y", "characters that do not show"),
+        ("b.py", "x = '\ufe01'", "characters that do not show"),
         ("b.py", "token = 'ghp_" + "a1B2" * 9 + "'", "what looks like a credential"),
     ],
 )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from bot.gate.rules import refusal, withholding
 from bot.gate.text import withhold_if_secret
-
-_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+from bot.gate.unseen import brings_in_unseen
 
 
 def held_back(path: str, text: str, suggestion: str) -> str:
@@ -18,10 +15,6 @@ def held_back(path: str, text: str, suggestion: str) -> str:
         return reason
     if withhold_if_secret(suggestion):
         return "it holds what looks like a credential"
-    if _hidden(suggestion) - _hidden(text):
+    if brings_in_unseen(text, suggestion):
         return "it would bring in characters that do not show"
     return ""
-
-
-def _hidden(text: str) -> frozenset[str]:
-    return frozenset(c for c in text if unicodedata.category(c) in _INVISIBLE and c not in "\n\t\r")
