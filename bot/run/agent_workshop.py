@@ -135,10 +135,10 @@ class AgentWorkshop:
     def close(self) -> None:
         """Scan a last time, then end every process of the workshop. The next call starts a new one."""
         try:
+            self._settle()  # first, so that what was found before is told before
             if self._live is not None and self._in_background:
-                self._live.call(
-                    "bash_kill", {}, CancelToken()
-                )  # first, so that nothing changes after the scan
+                # So that nothing changes after the scan.
+                self._live.call("bash_kill", {}, CancelToken())
                 self._unscanned = self._last
             self.scan_meanwhile()
             self._settle()
