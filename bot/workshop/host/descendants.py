@@ -18,7 +18,8 @@ _MANY = 64
 """More than a command leaves behind: a bomb that forks anew while each of its processes is looked at."""
 
 _SHOWN = 80
-_OVER = ("Z", "X", "")
+OVER = ("Z", "X", "")
+"""The states of what has ended."""
 
 Test = Callable[[int], bool]
 """Whether a process, by its id, is one of those."""
@@ -96,7 +97,7 @@ def _group(pid: int) -> int:
 def kill(pids: Iterable[int]) -> list[int]:
     """Kill each with its whole process group, which leaves a group that multiplies no time; which of them still ran."""
     found = [(pid, *_state(pid)) for pid in pids]
-    running = [(pid, group) for pid, state, group in found if state not in _OVER]
+    running = [(pid, group) for pid, state, group in found if state not in OVER]
     for group in {group for _, group in running} - {0, os.getpgrp()}:
         signal_group(group, signal.SIGKILL)
     for pid, _ in running:

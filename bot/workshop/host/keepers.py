@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.workshop.host import descendants, keeper, unmapped
 from bot.workshop.host.limits import Limits, for_a_child
+from bot.workshop.host.lookout import Lookout
 from bot.workshop.host.standstill import Standstill
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class Keepers:
         self._idle: list[Keeper] = []
         self._all: dict[int, Keeper] = {}
         self._beside: set[int] = set()
+        self._lookout = Lookout(limits.processes, self.standstill, self._nothing_starts)
         self._used = self._lost = False
         self._lock = threading.Lock()
 
@@ -177,12 +179,14 @@ class Keepers:
 
     def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
         """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would: `collect` leaves
-        it alone, and it has a command's limits. Raises `OSError`."""
+        it alone, and it has a command's limits; that of processes it shares with the others. Raises `OSError`."""
         import subprocess  # most runs of the host that only read have no use for it
 
         with self._lock:
             process = subprocess.Popen(argv, preexec_fn=for_a_child(self.limits), **how)
             self._beside.add(process.pid)
+            self._used = True  # it may leave something behind
+        self._lookout.watch(process.pid)
         return process
 
     def collect_where_lost(self) -> int:
@@ -199,13 +203,19 @@ class Keepers:
     def collect(self) -> int:
         """Kill whatever came to the host because its keeper is no more, and drop memory that belongs to nobody. Returns
         how many still ran."""
-        with self._lock:
-            kept = self._all.keys() | self._beside
-            ran = self._sweep(lambda pid: pid not in kept)
+        with self._nothing_starts() as lost:
+            ran = self._sweep(lost)
             self._lost = False
         unmapped.drop_segments()
         self._used = False
         return ran
+
+    @contextlib.contextmanager
+    def _nothing_starts(self) -> Iterator[descendants.Test]:
+        """Meanwhile; whether a child of this process is neither a keeper nor a program beside commands."""
+        with self._lock:
+            kept = self._all.keys() | self._beside
+            yield lambda pid: pid not in kept
 
     def _sweep(self, lost: descendants.Test) -> int:
         if not descendants.orphans(lost):

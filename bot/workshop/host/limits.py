@@ -84,6 +84,8 @@ def for_a_child(chosen: Limits) -> Callable[[], None]:
         resource.RLIMIT_NOFILE: chosen.open_files,
         resource.RLIMIT_DATA: chosen.memory,
     }
+    if users_are_our_own():
+        wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
     there = ((which, to, *resource.getrlimit(which)) for which, to in wanted.items())
     bounds = [(which, (_lower_of(to, soft), hard)) for which, to, soft, hard in there]
 

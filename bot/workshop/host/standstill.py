@@ -25,7 +25,10 @@ turn."""
 _STUCK_LIMIT = 0.5
 """Seconds for what no signal reaches: most wait with `vfork` for a child that stands still itself."""
 
-_STILL = {"T", "t", "Z", "X", ""}
+_CROWD_SHARE = 8
+"""The machine is crowded when it has more threads by one part in so many of the processes that a command may have."""
+
+_STILL = {"T", "t", *descendants.OVER}
 
 
 def possible() -> bool:
@@ -46,6 +49,23 @@ def threads() -> int:
     with contextlib.suppress(OSError, ValueError, IndexError), open(_MACHINE, "rb", buffering=0) as file:
         return int(file.read(128).split()[3].partition(b"/")[2])
     return 0
+
+
+class Crowd:
+    """Whether those on the machine multiply, by parts of the `processes` that a command may have."""
+
+    def __init__(self, processes: int) -> None:
+        self._more = processes // _CROWD_SHARE
+        self._most = threads()
+
+    def grew(self) -> bool:
+        """Whether there are many more threads than ever since this was made or said so: told at once, however many
+        there are."""
+        there = threads()
+        if there - self._most <= self._more:
+            return False
+        self._most = there
+        return True
 
 
 class Standstill:

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from math import inf
 
-from bot.workshop.host import descendants, standstill, usage
+from bot.workshop.host import descendants, usage
 from bot.workshop.host.disk_use import DiskUse
 from bot.workshop.host.limits import Limits, Over
+from bot.workshop.host.standstill import Crowd
 from bot.workshop.host.unmapped import Unmapped
 
 PAUSE = 0.05
@@ -16,9 +17,6 @@ PAUSE = 0.05
 
 _TIME_SHARE = 20
 """A look may take one part in so many of the time: of a tree of hundreds of processes it is taken less often."""
-
-_CROWD_SHARE = 8
-"""The machine is crowded when it has more threads by one part in so many of the processes that a command may have."""
 
 _LONGEST_COUNT = 0.1
 """Seconds: four times what a thousand processes take, where there is time for that."""
@@ -33,7 +31,7 @@ class Watchdog:
         self._disk = disk
         self._added_before = disk.added
         self._unmapped = Unmapped(limits.memory)
-        self._most_threads = standstill.threads()
+        self._crowd = Crowd(limits.processes)
         self._next_look = 0.0
 
     def look(self, keeper: int, stand_still: Callable[[], None]) -> Over | None:
@@ -41,7 +39,7 @@ class Watchdog:
         are so many that they would leave no time to look at them."""
         began = time.monotonic()
         self.due = began + PAUSE
-        crowded = self._crowded()
+        crowded = self._crowd.grew()
         if began < self._next_look and not crowded:
             return None
         if crowded:
@@ -53,15 +51,6 @@ class Watchdog:
         over = self._over(pids)
         self._next_look = began + (time.monotonic() - began) * _TIME_SHARE
         return over
-
-    def _crowded(self) -> bool:
-        """Whether the machine has many more threads than ever since the command began: said at once, however many there
-        are."""
-        there = standstill.threads()
-        if there - self._most_threads <= self._limits.processes // _CROWD_SHARE:
-            return False
-        self._most_threads = there
-        return True
 
     def _beneath(self, keeper: int, until: float) -> tuple[list[int], bool]:
         """Whether there was time for all of them that are of interest, too."""
