@@ -48,9 +48,14 @@ def mirror(text: str) -> Mirror:
             f"The mirror for {preset} has a user or password in its address, which every command could read. "
             "Name one that may be read without."
         )
+    host, _, _ = where.partition(":")
     found = authority(where if ":" in where else f"{where}:{HTTPS}")
-    if scheme != "https" or found is None or any(character in url for character in " ?#"):
-        raise UsageError(f'The mirror for {preset} is no address of the form https://host/path: "{url}".')
+    # A client sends the root's dot as part of the server name, which a tunnel would be refused for.
+    if scheme != "https" or found is None or host.endswith(".") or any(mark in url for mark in " ?#"):
+        raise UsageError(
+            f'The mirror for {preset} is no address of the form https://host/path: "{url}". The host must be a whole '
+            "name such as packages.example.com: no IP address, no single word, no dot at its end."
+        )
     return Mirror(preset, Target(*found, private=True), url)
 
 

@@ -195,10 +195,10 @@ async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:
 async def _answer(writer: asyncio.StreamWriter, status: int, why: str) -> None:
     if not status:
         return
-    text = f"Refused by the sandbox: {why}.\n".encode()
-    head = f"HTTP/1.1 {status} Refused\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n"
+    reason = f"Refused by the sandbox: {why}"  # pip and Go show the status line, curl shows neither
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {len(reason) + 2}\r\n"
     with contextlib.suppress(OSError):  # it is gone
-        writer.write(f"{head}Connection: close\r\n\r\n".encode() + text)
+        writer.write(f"{head}Connection: close\r\n\r\n{reason}.\n".encode())
         await writer.drain()
 
 

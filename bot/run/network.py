@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.contracts.errors import UsageError
 from bot.contracts.network import HostUse
 from bot.contracts.request import Request
 from bot.contracts.wording import count_of
@@ -61,14 +63,7 @@ class Network:
 
     def used(self) -> tuple[HostUse, ...]:
         """What was asked for so far, by host and by what came of it; those that were refused first."""
-        found: dict[tuple[str, bool, str], HostUse] = {}
-        for tunnel in (tunnel for proxy in self._proxies for tunnel in proxy.tunnels):
-            key = (tunnel.host, tunnel.allowed, tunnel.why)
-            so_far = found.get(key, HostUse(*key))
-            found[key] = HostUse(*key, so_far.tunnels + 1, so_far.up + tunnel.up, so_far.down + tunnel.down)
-        if left := sum(proxy.left_out for proxy in self._proxies):
-            found["", False, _UNNOTED] = HostUse("", False, _UNNOTED, left)
-        return tuple(sorted(found.values(), key=lambda use: (use.allowed, use.host, use.why)))
+        return _uses(self._proxies)
 
     def _way_out(self, presets: Sequence[str]) -> WayOut | None:
         if not presets:
@@ -84,7 +79,29 @@ def _mirrors(named: str) -> tuple[Mirror, ...]:
         return ()
     from bot.egress.presets import mirror
 
-    return tuple(map(mirror, named.split()))
+    found = tuple(map(mirror, named.split()))
+    if twice := [preset for preset, count in Counter(each.preset for each in found).items() if count > 1]:
+        raise UsageError(
+            f"There is more than one mirror for {twice[0]}. A preset can have one; leave the others out."
+        )
+    return found
+
+
+def _uses(proxies: Collection[Proxy]) -> tuple[HostUse, ...]:
+    found: dict[tuple[str, bool, str], HostUse] = {}
+    for tunnel in (tunnel for proxy in proxies for tunnel in proxy.tunnels):
+        key = (tunnel.host, tunnel.allowed, tunnel.why)
+        so_far = found.get(key, HostUse(*key))
+        found[key] = HostUse(*key, so_far.tunnels + 1, so_far.up + tunnel.up, so_far.down + tunnel.down)
+    if left := sum(proxy.left_out for proxy in proxies):
+        found["", False, _UNNOTED] = HostUse("", False, _UNNOTED, left)
+    return tuple(sorted(found.values(), key=lambda use: (use.allowed, use.host, use.why)))
+
+
+def refused(workshop: Workshop) -> tuple[str, ...]:
+    """What of the network `workshop` asked for and did not get so far, a sentence a host and reason."""
+    uses = _uses((workshop.proxy,)) if workshop.proxy is not None else ()
+    return said([use for use in uses if not use.allowed])
 
 
 def said(uses: Sequence[HostUse]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from bot.policy.schema import SetupStep
 from bot.run.background import Background
 from bot.run.checks import whole
 from bot.run.folder import RunFolder
+from bot.run.network import refused
 from bot.sandbox.credentials import credentials_in
 from bot.workshop.client.workshop import Workshop
 
@@ -173,4 +174,5 @@ def _run_step(workshop: Workshop, step: SetupStep, cancel: CancelToken) -> None:
         how = (
             "ran into its time limit" if outcome.metadata.get("timed_out") else f"ended with exit code {code}"
         )
-        raise SetupError(f"the setup command `{step.command}` {how}: {outcome.content.strip()[-_TAIL:]}")
+        words = "\n".join((outcome.content.strip()[-_TAIL:], *refused(workshop)))
+        raise SetupError(f"the setup command `{step.command}` {how}: {words}")

@@ -161,8 +161,10 @@ def test_a_hostile_request_is_refused_in_words(
     request = request_line.replace("PORT", str(place.port)).encode("latin-1")
     connection, answer = connect(address, request + b"\r\nHost: pypi.test\r\n\r\n")
     connection.close()
-    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
-    assert why.encode() in answer
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {status} Refused by the sandbox: {why}\r\n".encode())
+    assert body == f"Refused by the sandbox: {why}.\n".encode()
+    assert f"Content-Length: {len(body)}\r\n".encode() in head
     ended(proxy)
     assert (proxy.tunnels[0].allowed, proxy.tunnels[0].why) == (False, why)
     assert proxy.tunnels[0].host.isascii()

@@ -119,6 +119,28 @@ def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage
         )
 
 
+def test_two_mirrors_of_one_preset_are_refused_before_the_model_is_asked(stage: Stage) -> None:
+    """Package managers would ask one, and the policy's other could stay unused unseen."""
+    two = "python=https://a.test/simple node=https://b.test python=https://c.test/simple"
+    with pytest.raises(UsageError, match="more than one mirror for python"):
+        carry_out(
+            stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": two}
+        )
+
+
+def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, mirror: Registry) -> None:
+    setup = (
+        "version: 1\nsetup:\n"
+        "  - command: curl -sS --max-time 20 https://evil.test/; exit 3\n    egress: [python]\n"
+    )
+    stage.forge.commit(stage.repo, {".github/agent.yml": setup})
+    with pytest.raises(UsageError) as failed:
+        carry_out(stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more=mirror.environment)
+    assert "ended with exit code 3" in str(failed.value)
+    refusal = "Network: evil.test was refused (1 tunnel): not on the list of allowed hosts."
+    assert str(failed.value).endswith(refusal)
+
+
 def test_hosts_that_were_refused_crowd_out_none_that_was_reached() -> None:
     refused = [HostUse(f"h{number}.example", False, "not on the list", 1) for number in range(50)]
     uses = [
