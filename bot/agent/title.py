@@ -20,6 +20,7 @@ from bot.contracts.journal import BudgetChanged, Note
 from bot.contracts.messages import Finish, Message, Text
 from bot.contracts.model import ModelRequest
 from bot.contracts.outcome import StopReason
+from bot.contracts.room import when_there_is_room
 
 SECONDS = 20.0
 _READ = 4_000
@@ -67,7 +68,7 @@ def _until(cancel: CancelToken, seconds: float) -> CancelToken:
     token = CancelToken()
     timer = threading.Timer(seconds, token.fire, args=("time",))
     timer.daemon = True
-    timer.start()
+    when_there_is_room(timer.start)
     forget = cancel.on_fire(lambda: token.fire(cancel.reason))
     token.on_fire(timer.cancel)
     token.on_fire(forget)

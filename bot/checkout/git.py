@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.contracts.errors import UsageError
+from bot.contracts.room import when_there_is_room
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
 _SETTINGS = {
@@ -108,14 +109,18 @@ class Git:
         if index is not None:
             environment["GIT_INDEX_FILE"] = os.path.abspath(index)
         environment.update(env or {})
-        process = subprocess.Popen(
-            [self._program, *args],
-            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=work_tree or self.git_dir,
-        )
+
+        def begin() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                [self._program, *args],
+                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=work_tree or self.git_dir,
+            )
+
+        process = when_there_is_room(begin)
         return Running(process, args[0], input, list((env or {}).values()))
 
 

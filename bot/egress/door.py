@@ -10,8 +10,10 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 
 from bot.contracts.errors import NoSandboxError
+from bot.contracts.room import when_there_is_room
 
 PORT = 3128
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -44,10 +46,12 @@ def listener_inside(pid: int, port: int = PORT) -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours:
         with theirs:
-            done = subprocess.run(
+            listen = partial(
+                subprocess.run,
                 [sys.executable, "-I", "-S", "-c", _LISTEN, str(pid), str(port), str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),), env={}, capture_output=True, text=True, timeout=20, check=False,
             )  # fmt: skip
+            done = when_there_is_room(listen)
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise NoSandboxError(f"The workshop's network could not be given its one way out: {said}.")

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Collection, Sequence
 
 from bot.contracts.network import Tunnel
+from bot.contracts.room import when_there_is_room
 from bot.egress.hosts import Target
 from bot.egress.limits import Caps, Ledger
 from bot.egress.tunnel import HEADER_LIMIT, Resolve, Serving, hang_up
@@ -46,7 +47,7 @@ class Proxy:
         self._serving = threading.Event()
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._run, args=(listener,), name="egress", daemon=True)
-        self._thread.start()
+        when_there_is_room(self._thread.start)
 
     @property
     def tunnels(self) -> tuple[Tunnel, ...]:

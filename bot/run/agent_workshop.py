@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
+from bot.contracts.room import when_there_is_room
 from bot.contracts.tools import ToolOutcome
 from bot.run.profiles import SHELL_TOOLS, WRITING
 from bot.workshop.client.workshop import ScanResult, Workshop, WorkshopError
@@ -126,11 +127,11 @@ class AgentWorkshop:
         """Begin to look for what the last command changed, if it was not looked for yet; at once back."""
         if self._live is None or self._unscanned is None:
             return
-        place, self._unscanned = self._unscanned, None
-        self._collector = threading.Thread(
-            target=self._collect, args=(self._live, place), name="scan", daemon=True
+        collector = threading.Thread(
+            target=self._collect, args=(self._live, self._unscanned), name="scan", daemon=True
         )
-        self._collector.start()
+        when_there_is_room(collector.start)
+        self._collector, self._unscanned = collector, None
 
     def close(self) -> None:
         """Scan a last time, then end every process of the workshop. The next call starts a new one."""

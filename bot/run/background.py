@@ -6,18 +6,20 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from bot.contracts.room import when_there_is_room
+
 T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """`result()` gives what the work returned, or raises what it raised."""
+    """`result()` gives what the work returned, or raises what it raised. Raises `NoRoomError`."""
 
     def __init__(self, work: Callable[[], T], name: str) -> None:
         self._work = work
         self._value: list[T] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        when_there_is_room(self._thread.start)
 
     def _run(self) -> None:
         try:

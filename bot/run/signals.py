@@ -13,6 +13,7 @@ from functools import partial
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
+from bot.contracts.room import NoRoomError, when_there_is_room
 from bot.workshop.client.beneath import kill_all_of_ours
 
 CANCELLED = "cancelled at once; nothing of it runs any more"
@@ -112,8 +113,9 @@ def _for_a_moment(work: Callable[[], None]) -> None:
             work()
 
     thread = threading.Thread(target=do, name="for a moment", daemon=True)
-    thread.start()
-    thread.join(_A_MOMENT)
+    with suppress(NoRoomError):  # what follows matters more
+        when_there_is_room(thread.start, patience=_A_MOMENT)
+        thread.join(_A_MOMENT)
 
 
 def _stopping(signum: int) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from bot.checkout.clone import Checkout, materialise
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
+from bot.contracts.room import when_there_is_room
 from bot.policy.schema import SetupStep
 from bot.run.background import Background
 from bot.run.checks import whole
@@ -148,7 +149,7 @@ class Trees:
         # The base may have a link where the folder has a file: it gives way, nothing is written through it.
         cp = shutil.which("cp", path=f"/usr/bin:/bin:{os.environ.get('PATH', '')}") or "/bin/cp"
         copy = [cp, "-a", "--remove-destination", "--reflink=auto", "--", str(source), str(parent)]
-        done = subprocess.run(copy, env={}, capture_output=True, check=False)
+        done = when_there_is_room(lambda: subprocess.run(copy, env={}, capture_output=True, check=False))
         if done.returncode:
             raise SetupError(
                 f"{name} could not be brought: {done.stderr.decode(errors='replace').strip()[-_TAIL:]}"

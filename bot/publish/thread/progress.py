@@ -9,10 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from bot.contracts.errors import AgentError
+from bot.contracts.room import NoRoomError, when_there_is_room
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.text.shown import shown_line
@@ -91,8 +93,10 @@ class Progress:
                 return
             self._pending = state
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="progress", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="progress", daemon=True)
+                with suppress(NoRoomError):  # not now: with the next state
+                    when_there_is_room(thread.start, patience=0)
+                    self._thread = thread
             self._changed.notify_all()
 
     def close(self, state: ProgressState | None = None, timeout: float = _CLOSING_TIME) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from bot.contracts.room import when_there_is_room
 from bot.sandbox.confinement import Confinement, Mounts
 from bot.sandbox.handed import Handed
 from bot.workshop.client.beneath import children, descendants, kill_all
@@ -21,6 +22,8 @@ MARK = "SLASH_AGENT_WORKSHOP"
 """A variable that every process of an unconfined workshop has, unless it wiped its environment."""
 
 _GONE_LIMIT = 10.0
+_NAMESPACE_LIMIT = 60.0
+"""The kernel does this by itself, process by process: on a machine full of them it takes its time."""
 _OWN_WAY_OUT = 2.0
 
 
@@ -50,7 +53,7 @@ class HostProcess:
             start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
             start = partial(start, pass_fds=tuple(handed.descriptors))
             self._thread = threading.Thread(target=_live, args=(start, started), name="workshop", daemon=True)
-            self._thread.start()
+            when_there_is_room(self._thread.start)
             process = started.get()
             for fd in (stdin, stdout, errors):
                 os.close(fd)
@@ -122,7 +125,7 @@ class HostProcess:
         if self._inside is not None:
             gone = select.poll()
             gone.register(self._inside, select.POLLIN)
-            done = gone.poll(_GONE_LIMIT * 1000)
+            done = gone.poll(_NAMESPACE_LIMIT * 1000)
             os.close(self._inside)
             self._inside = None
             if not done:
@@ -154,7 +157,7 @@ def _live(
     started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError],
 ) -> None:
     try:
-        process = start()
+        process = when_there_is_room(start)
     except OSError as error:
         started.put(error)
         return
