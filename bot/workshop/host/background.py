@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.contracts.room import when_there_is_room
 from bot.workshop.host import shell
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.keepers import Keepers
@@ -29,6 +30,7 @@ NO_LIMIT = 7 * 24 * 3600
 """Seconds; a run is over long before."""
 
 _REMEMBERED = 50
+_PATIENCE = 2.0
 _KILL_LIMIT = 3 * TERM_GRACE
 
 
@@ -137,7 +139,12 @@ class Jobs:
         started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
         name = f"background {job.number}"
         given = (argv, cwd, environment, self._keepers, watchdog, started)
-        threading.Thread(target=job.run, args=given, name=name, daemon=True).start()
+        thread = threading.Thread(target=job.run, args=given, name=name, daemon=True)
+        try:
+            when_there_is_room(thread.start, patience=_PATIENCE)
+        except OSError:
+            spill.close()
+            raise
         if error := started.get():
             spill.close()
             raise error

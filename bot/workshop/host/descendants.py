@@ -37,6 +37,15 @@ def sweep_orphans(mine: Test) -> int:
     return _sweep(lambda: orphans(mine), None)
 
 
+def reap_orphans(mine: Test) -> bool:
+    """Wait for those orphans that have ended. True while there are others."""
+    left = False
+    for pid in orphans(mine):
+        with contextlib.suppress(ChildProcessError):
+            left |= not os.waitpid(pid, os.WNOHANG)[0]
+    return left
+
+
 def orphans(mine: Test) -> list[int]:
     """Those that lost their parent and came to this process, as far as they are `mine`."""
     return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)]

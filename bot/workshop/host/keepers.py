@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot.workshop.host import descendants, keeper, unmapped
+from bot.workshop.host import descendants, keeper, own, unmapped
 from bot.workshop.host.limits import Limits, for_a_child
 from bot.workshop.host.lookout import Lookout
 from bot.workshop.host.standstill import Standstill
@@ -133,15 +133,13 @@ class Keeper:
 
 
 class Keepers:
-    """Those of one tool host. `take` and `give_back` may be called from any thread, `collect` from the one that runs
-    programs of the host's own."""
+    """Those of one tool host, for any of its threads."""
 
     def __init__(self, limits: Limits, standstill: Standstill | None = None) -> None:
         self.limits = limits
         self.standstill = standstill or Standstill(possible=False)
         self._idle: list[Keeper] = []
         self._all: dict[int, Keeper] = {}
-        self._beside: set[int] = set()
         self._lookout = Lookout(limits.processes, self.standstill, self._nothing_starts)
         self._used = self._lost = False
         self._lock = threading.Lock()
@@ -180,13 +178,15 @@ class Keepers:
     def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
         """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would: `collect` leaves
         it alone, and it has a command's limits; that of processes it shares with the others. Raises `OSError`."""
-        import subprocess  # most runs of the host that only read have no use for it
-
+        process = own.start(argv, preexec_fn=for_a_child(self.limits), **how)
         with self._lock:
-            process = subprocess.Popen(argv, preexec_fn=for_a_child(self.limits), **how)
-            self._beside.add(process.pid)
             self._used = True  # it may leave something behind
-        self._lookout.watch(process.pid)
+        try:
+            self._lookout.watch(process.pid)
+        except OSError:
+            process.kill()
+            process.wait()
+            raise
         return process
 
     def collect_where_lost(self) -> int:
@@ -212,9 +212,9 @@ class Keepers:
 
     @contextlib.contextmanager
     def _nothing_starts(self) -> Iterator[descendants.Test]:
-        """Meanwhile; whether a child of this process is neither a keeper nor a program beside commands."""
-        with self._lock:
-            kept = self._all.keys() | self._beside
+        """Meanwhile; whether a child of this process is neither a keeper nor a program of the host's own."""
+        with self._lock, own.none_starts() as programs:
+            kept = self._all.keys() | programs
             yield lambda pid: pid not in kept
 
     def _sweep(self, lost: descendants.Test) -> int:

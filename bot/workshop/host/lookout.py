@@ -1,8 +1,8 @@
 """Looks after programs that run beside commands. A language server or `cargo check` runs the repository's own code, and
 nobody waits for it as for a command.
 
-The kernel keeps their limits but for one, the number of processes: those of all of them together are counted whenever
-the machine has many more threads than before.
+The kernel keeps their limits but for one, the number of processes: those of all of them together are counted every
+second, and whenever the machine has many more threads than before.
 """
 
 from __future__ import annotations
@@ -13,11 +13,19 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from bot.contracts.room import when_there_is_room
 from bot.workshop.host import descendants
 from bot.workshop.host.standstill import Crowd, Standstill
 
 PAUSE = 0.1
 """Seconds between two looks at how many threads there are."""
+
+_EVERY = 1.0
+"""Seconds between two counts."""
+
+_LONGEST_COUNT = 0.1
+"""Seconds: four times what a thousand processes take, where there is time for that. Where there is none, they are made
+to stand still for it."""
 
 _AT_MOST = 10_000
 """Processes that are killed at a time."""
@@ -26,13 +34,12 @@ _TIME = 2.0
 """Seconds for that, where they go on meanwhile."""
 
 Lost = Callable[[], contextlib.AbstractContextManager[descendants.Test]]
-"""Within it nothing is started; what it gives says of a child of this process that it was started for no command. A
-short-lived program of the host's own is such a child as well."""
+"""Within it nothing is started; what it gives says of a child of this process that it lost its parent."""
 
 
 class Lookout:
-    """A thread of its own for as long as one of them lives, or what it left behind. It kills, and leaves the waiting to
-    others."""
+    """A thread of its own for as long as one of them lives, or what it left behind. It kills, and waits for what lost
+    its parent; for the programs themselves others do."""
 
     def __init__(self, processes: int, standstill: Standstill, lost: Lost) -> None:
         self._processes = processes
@@ -43,30 +50,44 @@ class Lookout:
         self._lock = threading.Lock()
 
     def watch(self, pid: int) -> None:
-        """Until it has ended; where there are too many processes it is killed, and what came of it."""
+        """Until it has ended; where there are too many processes it is killed, and what came of it. Raises `OSError`
+        where nobody can look after it."""
         with self._lock:
-            self._pids.add(pid)
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._look, args=(Crowd(self._processes),), daemon=True
-                )
-                self._thread.start()
+                crowd = Crowd(self._processes)
+                thread = threading.Thread(target=self._look, args=(crowd,), name="lookout", daemon=True)
+                when_there_is_room(thread.start, patience=_EVERY)
+                self._thread = thread
+            self._pids.add(pid)
 
     def _look(self, crowd: Crowd) -> None:
+        next_count = 0.0
         while self._any():
             time.sleep(PAUSE)
-            if crowd.grew():
-                self._count()
+            due = time.monotonic() >= next_count
+            if crowd.grew() or (due and self._many()):
+                self._end_too_many()
+            if due:
+                next_count = time.monotonic() + _EVERY
 
     def _any(self) -> bool:
         with self._lost() as lost, self._lock:
             self._pids = {pid for pid in self._pids if _lives(pid)}
-            if self._pids or any(map(_lives, descendants.orphans(lost))):
+            if descendants.reap_orphans(lost) or self._pids:
                 return True
             self._thread = None
             return False
 
-    def _count(self) -> None:
+    def _many(self) -> bool:
+        """Whether there may be too many: a count that takes long is one of many."""
+        until = time.monotonic() + _LONGEST_COUNT
+        with self._lost() as lost:
+            for number, _ in enumerate(self._all(lost), 1):
+                if number > self._processes or time.monotonic() > until:
+                    return True
+        return False
+
+    def _end_too_many(self) -> None:
         with self._lost() as lost, self._standstill.held():
             if len(list(islice(self._all(lost), self._processes + 1))) > self._processes:
                 end = time.monotonic() + _TIME

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.workshop.host import own
 from bot.workshop.host.cancellation import Cancellation
 from bot.workshop.host.descendants import signal_group
 from bot.workshop.host.pump import Buffer, Sink, pump
@@ -50,7 +51,7 @@ def run_program(
     cap: int,
     cancelled: Cancellation,
     stdin: bytes = b"",
-    start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
+    start: Callable[..., subprocess.Popen[bytes]] = own.start,
 ) -> Finished:
     """Run `argv` and return what it wrote, at most `cap` bytes.
 

@@ -78,6 +78,50 @@ def test_a49_those_that_outlive_it_count_too() -> None:
     assert said(script) == ["3", "True", "True"]
 
 
+def test_a49_too_many_are_seen_where_the_machine_had_more_before() -> None:
+    """Breaks: bot/workshop/host/lookout.py "due and self._many()"."""
+    script = """
+        from bot.workshop.host import own
+        begin("sleep 50")
+        others = own.start(["sh", "-c", "for n in $(seq 200); do sleep 50 & done; wait"], start_new_session=True)
+        time.sleep(1.5)
+        os.killpg(others.pid, 9)
+        others.wait()
+        time.sleep(0.5)
+        begun = begin("for n in $(seq 70); do setsid sleep 60.42 & done; wait")
+        print(begun.wait(30), become(0))
+    """
+    assert said(script) == ["-9", "True", "True"]
+
+
+def test_what_was_ended_is_waited_for_while_another_goes_on() -> None:
+    """Else each keeps its number, of which there are as many as the kernel lets all of them have.
+    Breaks: bot/workshop/host/lookout.py "descendants.reap_orphans(lost)"."""
+    script = """
+        begun = begin("for n in $(seq 200); do setsid sleep 60.42 & done; wait")
+        print(begun.wait(30), become(0))
+        kept = begin("sleep 5")
+        end = time.monotonic() + 4
+        while len(descendants.children()) > 3 and time.monotonic() < end:
+            time.sleep(0.1)
+        print(len(descendants.children()) <= 3, kept.poll())
+    """
+    assert said(script) == ["-9", "True", "True", "None", "True"]
+
+
+def test_a_program_of_the_host_s_own_is_left_alone() -> None:
+    """Breaks: bot/workshop/host/own.py "_begun.append(process)"."""
+    script = """
+        from bot.workshop.host import own
+        git = own.start(["sh", "-c", "sleep 2; exit 7"], start_new_session=True)
+        begun = begin("for n in $(seq 200); do setsid sleep 60.42 & done; wait")
+        print(begun.wait(30), become(0))
+        keepers.collect()
+        print(git.wait(30))
+    """
+    assert said(script) == ["-9", "True", "7", "True"]
+
+
 def test_a_few_go_on_and_are_ended_with_the_next_command() -> None:
     """Breaks: bot/workshop/host/keepers.py "self._used = True  # it may"."""
     script = """
