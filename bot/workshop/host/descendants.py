@@ -37,13 +37,10 @@ def sweep_orphans(mine: Test) -> int:
     return _sweep(lambda: orphans(mine), None)
 
 
-def reap_orphans(mine: Test) -> bool:
-    """Wait for those orphans that have ended. True while there are others."""
-    left = False
+def reap_orphans(mine: Test) -> None:
+    """Wait for those orphans that have ended."""
     for pid in orphans(mine):
-        with contextlib.suppress(ChildProcessError):
-            left |= not os.waitpid(pid, os.WNOHANG)[0]
-    return left
+        _take(pid, None, os.WNOHANG)
 
 
 def orphans(mine: Test) -> list[int]:
@@ -150,7 +147,7 @@ def children(pid: int | None = None) -> list[int]:
     try:
         for task in os.listdir(folder):
             found += _of_thread(f"{folder}/{task}")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return found  # it ended meanwhile
     return found
 

@@ -133,14 +133,15 @@ class Keeper:
 
 
 class Keepers:
-    """Those of one tool host, for any of its threads."""
+    """Those of one tool host, for any of its threads. `alone` says that this process starts programs by `own.start` and
+    not otherwise, so that whatever else is a child of it lost its parent, and nobody waits for it."""
 
-    def __init__(self, limits: Limits, standstill: Standstill | None = None) -> None:
+    def __init__(self, limits: Limits, standstill: Standstill | None = None, *, alone: bool = False) -> None:
         self.limits = limits
         self.standstill = standstill or Standstill(possible=False)
         self._idle: list[Keeper] = []
         self._all: dict[int, Keeper] = {}
-        self._lookout = Lookout(limits.processes, self.standstill, self._nothing_starts)
+        self._lookout = Lookout(limits.processes, self.standstill, self._nothing_starts, reaps=alone)
         self._used = self._lost = False
         self._lock = threading.Lock()
 

@@ -39,12 +39,13 @@ Lost = Callable[[], contextlib.AbstractContextManager[descendants.Test]]
 
 class Lookout:
     """A thread of its own for as long as one of them lives, or what it left behind. It kills, and waits for what lost
-    its parent; for the programs themselves others do."""
+    its parent where it `reaps`; for the programs themselves others do."""
 
-    def __init__(self, processes: int, standstill: Standstill, lost: Lost) -> None:
+    def __init__(self, processes: int, standstill: Standstill, lost: Lost, *, reaps: bool) -> None:
         self._processes = processes
         self._standstill = standstill
         self._lost = lost
+        self._reaps = reaps
         self._pids: set[int] = set()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -65,15 +66,18 @@ class Lookout:
         while self._any():
             time.sleep(PAUSE)
             due = time.monotonic() >= next_count
-            if crowd.grew() or (due and self._many()):
-                self._end_too_many()
+            with contextlib.suppress(OSError):  # what the system refuses now is tried again
+                if crowd.grew() or (due and self._many()):
+                    self._end_too_many()
             if due:
                 next_count = time.monotonic() + _EVERY
 
     def _any(self) -> bool:
         with self._lost() as lost, self._lock:
             self._pids = {pid for pid in self._pids if _lives(pid)}
-            if descendants.reap_orphans(lost) or self._pids:
+            if self._reaps:
+                descendants.reap_orphans(lost)
+            if self._pids or any(map(_lives, descendants.orphans(lost))):
                 return True
             self._thread = None
             return False

@@ -53,7 +53,9 @@ def main() -> None:
     from bot.workshop.host.standstill import Standstill, possible
 
     confined = bool(hello["canaries"])
-    keepers = Keepers(limits(hello.get("limits", {})), Standstill(possible=confined and possible()))
+    keepers = Keepers(
+        limits(hello.get("limits", {})), Standstill(possible=confined and possible()), alone=True
+    )
     keepers.prepare()
 
     from bot.workshop.host.serve import Server

@@ -16,7 +16,7 @@ from bot.workshop.host.limits import Limits
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 nothing = open(os.devnull, "w")
-keepers = Keepers(Limits(processes=60))
+keepers = Keepers(Limits(processes=60), alone=True)
 keepers.prepare()
 keeper = keepers.take()
 keepers.tidy()
@@ -96,7 +96,7 @@ def test_a49_too_many_are_seen_where_the_machine_had_more_before() -> None:
 
 def test_what_was_ended_is_waited_for_while_another_goes_on() -> None:
     """Else each keeps its number, of which there are as many as the kernel lets all of them have.
-    Breaks: bot/workshop/host/lookout.py "descendants.reap_orphans(lost)"."""
+    Breaks: bot/workshop/host/lookout.py "descendants.reap_orphans"."""
     script = """
         begun = begin("for n in $(seq 200); do setsid sleep 60.42 & done; wait")
         print(begun.wait(30), become(0))
