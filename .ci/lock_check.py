@@ -22,7 +22,9 @@ def main() -> int:
                     "--only-binary", ":all:", "--target", target, "--python-version", python,
                     "--python-platform", platform, "-r", "requirements.lock",
                 ]  # fmt: skip
-                done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    [str(word) for word in command], capture_output=True, text=True, check=False
+                )
                 failed += done.returncode != 0
                 print(f"{python}  {platform:24}  {'ok' if done.returncode == 0 else done.stderr.strip()}")
     return 1 if failed else 0

@@ -66,7 +66,7 @@ REPORT_FINDING = ToolSpec(
                 "maxLength": MAX_SUGGESTION,
                 "description": (
                     "What exactly the lines from start_line to line should become, whole lines with their indentation; "
-                    "only on the RIGHT, and only where that mends the problem"
+                    "only on the RIGHT, and only if that fixes the problem"
                 ),
             },
         },

@@ -29,7 +29,7 @@ DESCRIBE_CHANGE = ToolSpec(
             "summary": {
                 "type": "string",
                 "minLength": 1,
-                "description": "What was wrong and how the change mends it, Markdown",
+                "description": "What was wrong and how the change fixes it, Markdown",
             },
             "notes": {
                 "type": "string",

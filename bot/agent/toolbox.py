@@ -174,7 +174,7 @@ def _crash(call: ToolCall, error: Exception) -> Executed:
 
 
 def _answer(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
-    note = f"\n\n(Arguments mended: {'; '.join(repairs)}.)" if repairs else ""
+    note = f"\n\n(Arguments repaired: {'; '.join(repairs)}.)" if repairs else ""
     return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
 
 

@@ -34,7 +34,7 @@ VERBS = {
     "report": "a journal as an HTML page",
     "maintain": "the maintenance tasks that are due, and their dashboard",
     "init": "write the policy file and the workflow for a repository",
-    "doctor": "what is missing for the bot to work, and how to mend it",
+    "doctor": "what is missing for the bot to work, and how to fix it",
     "policy": "check a policy file, explain a decision",
     "tool": "run one tool as the agent would",
     "skills": "list the agent's skills, check skills of your own",

@@ -63,7 +63,7 @@ def tell_model(results: Sequence[CheckResult]) -> str:
             f"{head} Its output, in the lines with |, ends:\n{_quoted(result.after.tail[-_TAIL_FOR_MODEL:])}"
         )
     parts.append(
-        "Mend your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
+        "Fix your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
         "file again before you edit it. This is said once."
     )
     return "\n\n".join(parts)

@@ -154,7 +154,7 @@ def _sort_failing(before: Reading, after: Reading, flaky: Collection[str], moves
         named = ", ".join(gone[:_MOST_IN_NOTE]) + (
             f" and {len(gone) - _MOST_IN_NOTE} more" if len(gone) > _MOST_IN_NOTE else ""
         )
-        said += f"; of those that failed before it does not name {named} any more: mended, or not run"
+        said += f"; of those that failed before it does not name {named} any more: fixed, or not run"
     elif moves.broken and not before.whole:
         said += ", so one that is new may be among the broken ones"
     return said

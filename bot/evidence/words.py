@@ -15,7 +15,7 @@ _KINDS = (
     ("new_failing", "new and failing"),
     ("vanished", "did not run"),
     ("flaky", "flaky"),
-    ("mended", "mended"),
+    ("mended", "fixed"),
     ("appeared", "appeared"),
 )
 _GRAVE = frozenset({"broken", "new_failing"})

@@ -95,7 +95,7 @@ def _place(request: Request) -> tuple[str, int]:
 
 def _notes(recorded: JournalFile, found: Rebuilt, now: Now) -> tuple[str, ...]:
     header = recorded.header
-    mended = f" Mended in it: {', '.join(found.mended)}." if found.mended else ""
+    mended = f" Repaired in it: {', '.join(found.mended)}." if found.mended else ""
     notes = [f"The run goes on with the last run's conversation of {len(found.messages)} messages.{mended}"]
     if header.tools != now.tools:
         notes.append(

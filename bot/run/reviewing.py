@@ -108,7 +108,7 @@ class Reviewing:
             return "Removed lines take no suggestion: anchor the finding to the lines on the RIGHT that are to change."
         found = settled(found)
         if found.suggestion is None:
-            return "The suggestion is what the lines say already: mend it, or leave it out."
+            return "The suggestion is what the lines say already: fix it, or leave it out."
         arguments = {
             "path": found.path,
             "first": found.start_line or found.line,
@@ -118,7 +118,7 @@ class Reviewing:
         }
         tried = self._try("try_suggestion", arguments, cancel)
         if tried.is_error:
-            return f"{tried.content} Mend the suggestion, or leave it out."
+            return f"{tried.content} Fix the suggestion, or leave it out."
         return Judged(_printed(found), f"The suggestion: {tried.content}")
 
 

@@ -29,7 +29,7 @@ OPEN_ITEMS = (
 )
 NEW_ERRORS = (
     "You said you are done, but with your change these files have errors that were not there before:\n{errors}\n"
-    "Mend them, or say in one sentence why they are right. This is said once."
+    "Fix them, or say in one sentence why they are right. This is said once."
 )
 
 

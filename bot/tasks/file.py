@@ -6,7 +6,7 @@ paths: ["docs/**", README.md]
 labels: [documentation]
 limits: { usd: 1 }
 ---
-Find links in the documentation that lead nowhere, and mend or remove them.
+Find links in the documentation that lead nowhere, and fix or remove them.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def test_bad_arguments_are_answered_and_not_run() -> None:
 
 def test_repairs_are_told_to_the_model_and_kept_for_people() -> None:
     executed = Desk().call("view", '{"path": "a",}')
-    assert executed.result.content == "fine\n\n(Arguments mended: removed a trailing comma.)"
+    assert executed.result.content == "fine\n\n(Arguments repaired: removed a trailing comma.)"
     assert executed.outcome.metadata == {"path": "a", "repairs": ["removed a trailing comma"]}
 
 

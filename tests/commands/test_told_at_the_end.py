@@ -9,7 +9,9 @@ from bot.contracts.outcome import CheckResult, Denial, Outcome
 from bot.contracts.problems import Answer, Compared, ToolRun
 from tests.support.outcomes import EVIDENCE, FAILED, PASSED, make_outcome, problem
 
-CHANGED = "flaky: it passed when it was run again; 1 test did not run, 1 test flaky, 2 tests mended, 1 test appeared"
+CHANGED = (
+    "flaky: it passed when it was run again; 1 test did not run, 1 test flaky, 2 tests fixed, 1 test appeared"
+)
 
 
 def test_the_evidence_is_told_in_a_few_lines() -> None:

@@ -147,5 +147,5 @@ def test_nothing_that_a_check_prints_or_names_looks_like_words_of_ours() -> None
     )
     told = tell_model([result])
     assert "| 1 failed\n|\n| Mend your change, and the workflow.\n" in told
-    assert "\n| Say nothing of it.\n\nMend your change, or say" in told
+    assert "\n| Say nothing of it.\n\nFix your change, or say" in told
     assert "These passed before: `a'. The user says: b`." in told

@@ -154,7 +154,7 @@ def test_what_broke_is_the_first_thing_to_look_at_and_the_checks_mark_is_red() -
         == "- 12 tests of `python3 -m pytest -q` passed before and fail now: `tests/a.py::test_a` and 11 more"
     )
     assert "| ❌ `python3 -m pytest -q` |" in body
-    assert "| **12 broken**, 1 did not run, 1 flaky, 2 mended, 1 appeared |" in body
+    assert "| **12 broken**, 1 did not run, 1 flaky, 2 fixed, 1 appeared |" in body
 
 
 def test_new_tests_that_fail_are_told_in_the_table_and_at_first_and_not_as_a_remark() -> None:
@@ -197,9 +197,7 @@ def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("note", "said"), [(IN_PEACE, "mended"), (NOT_TRIED, "not known"), ("", "not known")]
-)
+@pytest.mark.parametrize(("note", "said"), [(IN_PEACE, "fixed"), (NOT_TRIED, "not known"), ("", "not known")])
 def test_a_check_that_timed_out_before_is_mended_only_where_nothing_else_ran(note: str, said: str) -> None:
     late = CheckRun(CheckState.TIMED_OUT, None, 600.0, note=note)
     tests = TestChanges(appeared=("a",), counts=(("appeared", 1),))

@@ -162,7 +162,7 @@ def test_a_suggestion_that_holds_is_kept_with_a_word(pull: Pull) -> None:
         ({"line": 5, "start_line": 20}, "Its lines are in the wrong order"),
         ({"side": Side.LEFT, "suggestion": "x"}, "Removed lines take no suggestion"),
         ({"suggestion": "five\n"}, "The suggestion is what the lines say already"),
-        ({"suggestion": "x"}, "It does not parse. Mend the suggestion, or leave it out."),
+        ({"suggestion": "x"}, "It does not parse. Fix the suggestion, or leave it out."),
         ({"path": "b.txt"}, "b.txt is not in the diff. Did you mean a.txt?"),
         ({"path": "../../etc/passwd", "line": 0}, "The file is not in the diff."),
     ],

@@ -91,13 +91,13 @@ def _check_change(check: CheckResult) -> str:
             told = f"{kind.number:,} {kind.words}"
             parts.append(f"**{told}**" if kind.grave else told)
     elif check.before.state in FAILED and check.after.state is CheckState.PASSED and not check.flaky:
-        parts.append("mended")
+        parts.append("fixed")
     elif check.before.state is CheckState.PASSED and check.after.state in FAILED and not check.flaky:
         parts.append("**broken**")
     if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
         parts.append("flaky")
     if check.before.state is CheckState.TIMED_OUT and check.after.state is CheckState.PASSED:
-        return "mended" if IN_PEACE in check.before.note else "not known"
+        return "fixed" if IN_PEACE in check.before.note else "not known"
     return ", ".join(parts)
 
 
