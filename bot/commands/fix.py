@@ -17,6 +17,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.progress import Ended
 from bot.contracts.wording import count_of
 from bot.github.actions import Actions, json_text
+from bot.run.cleanup import clean_up_later
 from bot.run.local import Fix, Fixed, fix
 
 EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make parse_duration accept days"'
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         else:
             say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)
             _say_where(fixed, arguments.patch)
+    clean_up_later(os.environ)
     return fixed.exit_code
 
 

@@ -21,6 +21,7 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review
 from bot.contracts.wording import count_of
 from bot.github.actions import Actions, json_text
+from bot.run.cleanup import clean_up_later
 from bot.run.local_review import LocallyReviewed, LocalReview, review
 
 EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
@@ -64,6 +65,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             print(json_text(_as_json(done), indent=1))
         else:
             _say(done, Actions(os.environ, sys.stdout).print)
+    clean_up_later(os.environ)
     return done.exit_code
 
 

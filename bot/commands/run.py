@@ -20,6 +20,7 @@ from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.bundle.files import JOURNAL
 from bot.report.summary import charts_of, ended_summary, run_summary
+from bot.run.cleanup import clean_up_later
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle
 from bot.terminal.looking import Lines, Looking
@@ -95,6 +96,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _say(ended, actions)
     if arguments.dry_run and ended.bundle is not None:
         publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
+    clean_up_later(os.environ)
     return ended.exit_code
 
 

@@ -114,7 +114,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             ended = run_job(job, stop)
             bundle = keep(asked.out, folder, ended)
         if not ended.unjudged:
-            folder.drop_trees()
+            folder.finish()
     except BaseException:
         # Whatever it is: no comment may say for ever that somebody is working on it.
         progress.fail()

@@ -74,12 +74,16 @@ class RunFolder:
         """Whether the journal holds anything: before that there is nothing to keep, salvage or report."""
         return has_begun(self.journal)
 
-    def drop_trees(self) -> None:
-        """Remove what only the run itself needed; the journal and the bundle stay. The work tree loses its name first:
-        half of one, were this to end here, would be taken for what the run made."""
+    def finish(self) -> None:
+        """The result is kept elsewhere: the work tree loses its name, and `bot/run/cleanup.py` may remove it."""
         for whole in (self.tree, self.history):
             with contextlib.suppress(FileNotFoundError):
                 whole.rename(self.root / f"gone-{whole.name}")
+
+    def drop_trees(self) -> None:
+        """Remove what only the run itself needed; the journal and the bundle stay. Half a work tree must not be taken
+        for what the run made, so it loses its name first."""
+        self.finish()
         for entry in self.root.iterdir():
             if entry.is_dir() and entry != self.bundle:
                 remove(entry)

@@ -97,8 +97,8 @@ def _last(root: Path, environment: Mapping[str, str]) -> Path:
     if (root / OUTCOME).is_file():
         return root.resolve()
     folder = RunFolder(root.resolve())
-    with held(folder.root):
-        if not (folder.bundle / OUTCOME).is_file():
+    if not (folder.bundle / OUTCOME).is_file():
+        with held(folder.root):
             from bot.run.salvage import salvage
 
             salvage(folder.root, environment)
@@ -135,7 +135,7 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
         raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
     finally:
         if not ended.unjudged:
-            folder.drop_trees()
+            folder.finish()
     return Fixed(outcome, exit_code(outcome.stop_reason, outcome.status), bundle, branch, unseen)
 
 

@@ -90,7 +90,7 @@ def review(asked: LocalReview, environment: Mapping[str, str], view: View) -> Lo
         from bot.run.show import keep
 
         bundle = keep(asked.out, folder, ended)
-    folder.drop_trees()
+    folder.finish()
     code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
     return LocallyReviewed(ended.outcome, ended.review, code, bundle, uncommitted(repo))
 
