@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError, clean_environment
@@ -106,17 +107,42 @@ def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str)
     return ref
 
 
+def refuse_taken_prefix(repo: Path) -> None:
+    """Raises `CheckoutError` if a branch is in the way of all that `create_branch` makes."""
+    git = Git(git_dir_of(repo))
+    ref = f"refs/heads/{_PREFIX}"
+    if git.run("for-each-ref", "--format=%(refname)", ref, work_tree=git.git_dir.parent).split()[:1] == [
+        ref.encode()
+    ]:
+        raise CheckoutError(
+            f"a branch named {_PREFIX!r} is in the way of the branches {_PREFIX}/...: "
+            f"rename it, as in: git branch -m {_PREFIX} {_PREFIX}-old"
+        )
+
+
 def uncommitted(repo: Path) -> int:
     """How many files of the repository's work tree differ from HEAD or are new, ignored ones apart."""
+    return len(_status(repo))
+
+
+def is_uncommitted(repo: Path, path: str) -> Literal["new", "changed", ""]:
+    """Whether HEAD does not have the file at `path`, or has other content."""
+    [state, *_] = [*_status(repo, "--ignored", "--", path), b""]
+    if not state or not (repo / path).is_file():
+        return ""
+    return "new" if state[:2] in (b"??", b"!!", b"A ", b"AM") else "changed"
+
+
+def _status(repo: Path, *more: str) -> list[bytes]:
     git = Git(git_dir_of(repo))
     if git.git_dir.name != ".git":
-        return 0
+        return []
     where = git.git_dir.parent
     listing = git.run(
-        "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all",
+        "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", *more,
         work_tree=where, env=clean_environment(_without_filters(git, where)),
     )  # fmt: skip
-    return sum(1 for entry in listing.split(b"\0") if entry)
+    return [entry for entry in listing.split(b"\0") if entry]
 
 
 def _without_filters(git: Git, where: Path) -> dict[str, str]:

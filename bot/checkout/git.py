@@ -36,6 +36,7 @@ _SETTINGS = {
     "fetch.recurseSubmodules": "false",
 }
 
+_OLDEST = (2, 39)
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 _SHORTEST_SECRET = 8
 
@@ -130,6 +131,16 @@ def git_program() -> str:
     if program is None:
         raise UsageError("git is not installed, or not on PATH: install git 2.39 or later")
     return program
+
+
+def require_git() -> None:
+    """Raises `UsageError` if git is missing or too old for what is asked of it."""
+    asked = subprocess.run(
+        [git_program(), "version"], env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    numbers = re.search(r"(\d+)\.(\d+)", asked.stdout)
+    if numbers is not None and tuple(map(int, numbers.groups())) < _OLDEST:
+        raise UsageError(f"{asked.stdout.strip()} is too old: install git 2.39 or later")
 
 
 def _search_path() -> str:

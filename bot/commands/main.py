@@ -23,21 +23,22 @@ from bot.commands.clean_start import HOLDING
 from bot.contracts.errors import AgentError, ExitCode
 
 VERBS = {
-    "fix": "do a job on a local checkout and leave it as a new branch",
-    "review": "review what a local checkout's HEAD changes",
-    "run": "one GitHub event, from payload to bundle",
-    "publish": "bring a bundle to GitHub as a draft pull request",
-    "demo": "the whole path on a sample repository: no key, no network",
+    "fix": "do a task in a local checkout; the result is a new branch",
+    "review": "review what the current branch changes",
+    "run": "handle one GitHub event, from payload to bundle",
+    "publish": "publish a bundle on GitHub as a draft pull request",
+    "demo": "see it work on a sample repository: no key, no network",
     "replay": "run a recorded run again and compare the patch",
-    "restore": "bring one file back to what it was at a step of a run",
-    "salvage": "make a bundle of a run that died",
-    "report": "a journal as an HTML page",
-    "maintain": "the maintenance tasks that are due, and their dashboard",
+    "restore": "restore one file to its state at a step of a run",
+    "salvage": "recover the result of a run that was killed",
+    "report": "write the HTML report of a run from its journal",
+    "maintain": "plan the maintenance tasks that are due, update their dashboard",
     "init": "write the policy file and the workflow for a repository",
-    "doctor": "what is missing for the bot to work, and how to fix it",
+    "doctor": "check what the bot needs here and say how to fix what is missing",
     "policy": "check a policy file, explain a decision",
     "tool": "run one tool as the agent would",
     "skills": "list the agent's skills, check skills of your own",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
 _EPILOG = """exit codes: 0 done, 1 internal error, 2 usage or bad input, 3 refused, 4 budget spent, 5 provider
@@ -50,26 +51,25 @@ def run(argv: Sequence[str]) -> int:
     """Run one command line; the exit code of `bot.contracts.errors.ExitCode`."""
     if argv and argv[0] in VERBS:
         return _written_out(argv[0], _run_verb(argv[0], argv[1:]))
-    parser = _top_parser()
-    if argv:
-        parser.parse_args(argv)
-    parser.print_help(sys.stderr)
+    parser = top_parser()
+    if not argv:
+        parser.print_help()
+        return _written_out("", ExitCode.DONE)
+    if not argv[0].startswith("-"):
+        from bot.intake.nearest import nearest  # a mistake may cost its import
+
+        meant = nearest(argv[0], VERBS, slips=2)
+        parser.error(f"there is no verb {argv[0]!r}{f'; did you mean {meant!r}?' if meant else ''}")
+    parser.parse_args(argv)
     return ExitCode.USAGE
 
 
 def _run_verb(verb: str, rest: Sequence[str]) -> int:
-    module = _load(verb)
-    parser = argparse.ArgumentParser(
-        prog=f"slash-agent {verb}",
-        description=module.__doc__,
-        epilog=f"example: {module.EXAMPLE}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    module, parser = verb_parser(verb)
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         # As standard error does: what the encoding lacks is shown by its escape.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        module.configure(parser)
         arguments = parser.parse_args(rest)
         _mask_secrets(verb)
         with _interruptible():
@@ -127,6 +127,19 @@ def _mask_secrets(verb: str) -> None:
         mask_all(known_secrets(os.environ), Actions(os.environ, sys.stderr).add_mask)
 
 
+def verb_parser(verb: str) -> tuple[ModuleType, argparse.ArgumentParser]:
+    """The module of a verb, and the parser of its arguments."""
+    module = _load(verb)
+    parser = argparse.ArgumentParser(
+        prog=f"slash-agent {verb}",
+        description=module.__doc__,
+        epilog=f"example: {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.configure(parser)
+    return module, parser
+
+
 def _load(verb: str) -> ModuleType:
     """The verb's module. Without the collector, which would walk again and again what stays anyway, that is 6 %
     faster."""
@@ -178,7 +191,7 @@ def _masked(line: str) -> str:
     return Detector(Redactor(secrets)).kept(line)
 
 
-def _top_parser() -> argparse.ArgumentParser:
+def top_parser() -> argparse.ArgumentParser:
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
     parser = argparse.ArgumentParser(

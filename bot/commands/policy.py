@@ -19,9 +19,9 @@ from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Effect, Policy
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
-         slash-agent policy explain --tier maintainer --command 'git push'
+         slash-agent policy explain --command 'git push'
          slash-agent policy explain --tier contributor --verb plan --path docs/api.md
-         slash-agent policy explain --tier maintainer bash '{"command": "git push"}'"""
+         slash-agent policy explain bash '{"command": "git push"}'"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     explain.add_argument(
         "--file", type=Path, default=Path(POLICY_FILE), metavar="FILE", help=f"default: {POLICY_FILE}"
     )
-    explain.add_argument("--tier", choices=[tier.value for tier in Tier], required=True, help="who is asking")
+    explain.add_argument(
+        "--tier", choices=[tier.value for tier in Tier], default=Tier.MAINTAINER.value,
+        help="who is asking (default: maintainer, which is what you are in your own checkout)",
+    )  # fmt: skip
     explain.add_argument(
         "--verb", choices=[verb.value for verb in Verb], help="what is asked for; any that writes if not said"
     )
@@ -156,7 +159,7 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _without_reason(rule: str) -> str:
-    return "the rule gives no reason" if rule else "no rule matches, and then the call is allowed"
+    return "the rule gives no reason" if rule else "no rule matches, so the call is allowed"
 
 
 def _call(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:

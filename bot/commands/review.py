@@ -23,6 +23,7 @@ from bot.contracts.wording import count_of
 from bot.github.actions import Actions, json_text
 from bot.run.cleanup import clean_up_later
 from bot.run.local_review import LocallyReviewed, LocalReview, review
+from bot.run.preflight import check_file
 
 EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
 
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    _refuse_in_vain(arguments.sarif)
+    check_file(arguments.sarif, "--sarif")
     asked = LocalReview(
         repo=arguments.repo,
         instruction=arguments.instruction,
@@ -67,12 +68,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             _say(done, Actions(os.environ, sys.stdout).print)
     clean_up_later(os.environ)
     return done.exit_code
-
-
-def _refuse_in_vain(sarif: Path | None) -> None:
-    """What would be found wrong only after the model was paid."""
-    if sarif is not None and not sarif.absolute().parent.is_dir():
-        raise UsageError(f"There is no folder {sarif.absolute().parent} to write the SARIF file to.")
 
 
 def _write_sarif(file: Path, found: Review) -> None:

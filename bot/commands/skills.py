@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode
@@ -13,29 +14,40 @@ from bot.github.actions import Actions, json_text
 from bot.skills.catalogue import catalogue
 from bot.skills.check import check
 from bot.skills.find import Found, Held, here
-from bot.skills.skill import Judged
+from bot.skills.skill import Judged, Skill
+from bot.terminal.printer import Printer
 
-EXAMPLE = """slash-agent skills list --repo .
+EXAMPLE = """slash-agent skills
+         slash-agent skills list --repo . --xml
          slash-agent skills check .agents/skills"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|check")
-    listing = actions.add_parser("list", help="the catalogue as the model sees it", epilog=_example(0))
+    parser.set_defaults(action="list", repo=Path(), json=False, xml=False)
+    actions = parser.add_subparsers(metavar="list|check")
+    listing = actions.add_parser("list", help="the skills of this repository (default)", epilog=_example(1))
+    listing.set_defaults(action="list")
     listing.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="default: here, if it is one"
+        "--repo",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the repository (default: here, if it is one)",
     )
-    listing.add_argument("--json", action="store_true", help="print skills and notes as JSON")
+    form = listing.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print skills and notes as JSON")
+    form.add_argument("--xml", action="store_true", help="print the catalogue as the model sees it")
     checking = actions.add_parser(
-        "check", help="validate skills, each finding with its rule", epilog=_example(1)
+        "check", help="validate skills, each finding with its rule", epilog=_example(2)
     )
+    checking.set_defaults(action="check")
     checking.add_argument("folder", type=Path, metavar="DIR", help="a skill, or a folder of skills")
     checking.add_argument("--json", action="store_true", help="print verdicts and findings as JSON")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.action == "list":
-        return _list(here(arguments.repo), as_json=arguments.json)
+        return _list(here(arguments.repo), as_json=arguments.json, as_xml=arguments.xml)
     judged, notes = check(arguments.folder)
     for note in notes:
         Actions(os.environ, sys.stderr).print(note)
@@ -51,16 +63,26 @@ def _example(line: int) -> str:
     return f"example: {EXAMPLE.splitlines()[line].strip()}"
 
 
-def _list(found: Found, *, as_json: bool) -> ExitCode:
+def _list(found: Found, *, as_json: bool, as_xml: bool) -> ExitCode:
     if as_json:
         print(json_text({"skills": [_in_json(held) for held in found.held], "notes": found.notes}, indent=2))
         return ExitCode.DONE
-    Actions(os.environ, sys.stdout).print(
-        catalogue([held.skill for held in found.held]) or "(no skills loaded)"
-    )
+    if as_xml:
+        Actions(os.environ, sys.stdout).print(catalogue([held.skill for held in found.held]))
+    else:
+        _list_for_people(sorted((held.skill for held in found.held), key=lambda skill: skill.name))
     for note in found.notes:
         Actions(os.environ, sys.stderr).print(note)
     return ExitCode.DONE
+
+
+def _list_for_people(skills: Sequence[Skill]) -> None:
+    printer = Printer(sys.stdout, os.environ)
+    width = max((len(skill.name) for skill in skills), default=0)
+    for skill in skills:
+        printer.row(skill.name, width, skill.description)
+    if not skills:
+        printer.line("There are no skills here.")
 
 
 def _in_json(held: Held) -> dict[str, object]:

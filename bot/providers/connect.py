@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.providers.endpoint import Endpoint
-from bot.providers.models import DEFAULTS, model_info, overridden
+from bot.providers.models import DEFAULTS, full_name_of, model_info, overridden
 from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, Policy
 
@@ -145,12 +145,18 @@ def _split(model: str) -> tuple[str, str, Vendor]:
     provider, slash, name = model.partition("/")
     known = ", ".join(VENDORS)
     if not slash or not name.strip():
-        raise UsageError(f"--model takes provider/name, for example {_example()}; this is {model!r}")
+        meant = full_name_of(model)
+        hint = f"did you mean {meant}?" if meant else f"for example {_example()}"
+        raise UsageError(f"--model takes provider/name, and {model!r} is not of that form; {hint}")
     vendor = VENDORS.get(provider)
     if vendor is None:
+        import difflib
+
+        near = difflib.get_close_matches(provider[:100], VENDORS, n=1)
         raise UsageError(
-            f"There is no provider {provider!r}; known are {known}. A server that speaks OpenAI's or "
-            f"Anthropic's API is reached through one of them and its base URL variable."
+            f"There is no provider {provider!r}{f'; did you mean {near[0]}/{name}?' if near else '.'} "
+            f"Known are {known}. A server that speaks OpenAI's or Anthropic's API is reached through one of them "
+            f"and its base URL variable."
         )
     return provider, name.strip(), vendor
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.providers.endpoint import Endpoint
+from bot.providers.models import similar_name
 from bot.providers.overflow import is_overflow
 from bot.providers.retry import Failure, asked_wait, is_retryable
 
@@ -119,7 +120,8 @@ def _sentence(status: int, said: str, endpoint: Endpoint, model: str) -> str:
     if status in (401, 403):
         return f"{endpoint} refused the key in {endpoint.key_variable} ({status}){tail}"
     if status == 404:
-        advice = f"check --model and {endpoint.url_variable}"
+        near = similar_name(model)
+        advice = f"did you mean {near!r}?" if near else f"check --model and {endpoint.url_variable}"
         return f"model {model!r} was not found at {endpoint} (404); {advice}{tail}"
     if status == 413:
         return f"the conversation is too large for {endpoint} (413){tail}"

@@ -153,6 +153,22 @@ def _able(info: ModelInfo, listed: str) -> ModelInfo:
     )
 
 
+def similar_name(name: str) -> str:
+    """The listed model that a misspelt name was meant to be; empty if none is near, and for a listed one."""
+    listed = _listed(name)
+    if listed in _TABLE:
+        return ""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(listed[:100], _TABLE, n=1, cutoff=0.8)), "")
+
+
+def full_name_of(name: str) -> str:
+    """`provider/name` of a listed model that is named without its provider, or nearly; empty for any other."""
+    listed = name if name in _TABLE else similar_name(name)
+    return f"{'anthropic' if listed in _ANTHROPIC else 'openai'}/{listed}" if listed else ""
+
+
 def overridden(info: ModelInfo, override: ModelOverride) -> ModelInfo:
     """`info` as the policy has it. Whoever gives window and prices knows the model."""
     given: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.agent.journal import Journal
 from bot.checkout.clone import prepare
+from bot.checkout.git import require_git
 from bot.checkout.leftovers import FIX, left_behind
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
@@ -57,6 +58,7 @@ def run_job(job: Job, stop: CancelToken) -> Ended:
 
 def _begin(job: Job, stop: CancelToken) -> Ended:
     _refuse_in_vain(job.request)
+    require_git()
     sandboxes = candidates(job.sandbox)
     last = _last_bundle(job)
     provider = Background(job.connect, "connect")

@@ -22,6 +22,7 @@ from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lock import held
 from bot.run.models import connect_model
+from bot.run.preflight import check_file, check_folder, check_new_branch, policy_note
 from bot.run.signals import cancelled_by_signals
 from bot.sandbox.choose import Setting
 
@@ -57,11 +58,19 @@ class Fixed:
 def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
     """Do the job while `view` looks on. Raises an `AgentError` for what goes wrong before the first request, and where
     the result cannot be left where it was wanted."""
-    _refuse_in_vain(asked)
+    if not asked.instruction.strip() and asked.resume is None:
+        raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
     repo = top_of(asked.repo.resolve())
+    check_folder(asked.out)
+    check_file(asked.patch, "--patch")
+    if asked.patch is None:
+        check_new_branch(repo)
     model = asked.model or default_model(environment)
     last = _last(asked.resume, environment) if asked.resume else None
     folder = new_folder(environment)
+    note = policy_note(repo)
+    if note:
+        view.tell(Noted(note))
     job = Job(
         request=Request(
             Verb.CONTINUE if last else Verb.FIX,
@@ -80,6 +89,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
         origin=repo,
         budget_usd=asked.budget_usd,
         resume=last,
+        notes=(note,) if note else (),
         say=lambda text: view.tell(Noted(text)),
         view=view,
     )
@@ -103,14 +113,6 @@ def _last(root: Path, environment: Mapping[str, str]) -> Path:
 
             salvage(folder.root, environment)
     return folder.bundle
-
-
-def _refuse_in_vain(asked: Fix) -> None:
-    """What would be found wrong only after the model was paid."""
-    if not asked.instruction.strip() and asked.resume is None:
-        raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
-    if asked.patch is not None and not asked.patch.absolute().parent.is_dir():
-        raise UsageError(f"There is no folder {asked.patch.absolute().parent} to write the patch to.")
 
 
 def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:

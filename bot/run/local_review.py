@@ -26,6 +26,7 @@ from bot.run.cut_off import cut_off
 from bot.run.folder import new_folder
 from bot.run.job import Job, run_job
 from bot.run.models import connect_model
+from bot.run.preflight import check_folder, policy_note
 from bot.run.reviewing import Range, local_range
 from bot.run.signals import cancelled_by_signals
 from bot.sandbox.choose import Setting
@@ -63,11 +64,14 @@ class LocallyReviewed:
 def review(asked: LocalReview, environment: Mapping[str, str], view: View) -> LocallyReviewed:
     """Do the review while `view` looks on. Raises an `AgentError` for what goes wrong before the first request."""
     repo = top_of(asked.repo.resolve())
+    check_folder(asked.out)
     base, found = find_range(repo, asked.base, asked.since)
     model = asked.model or default_model(environment)
     wish = asked.instruction.strip() or f"Review what HEAD changes since it left {base}."
     folder = new_folder(environment)
-
+    note = policy_note(repo)
+    if note:
+        view.tell(Noted(note))
     job = Job(
         request=Request(Verb.REVIEW, wish, Actor("you", 0, Tier.LOCAL), "", "", str(repo)),
         source=Source(str(repo), found.head_sha),
@@ -79,6 +83,7 @@ def review(asked: LocalReview, environment: Mapping[str, str], view: View) -> Lo
         origin=repo,
         budget_usd=asked.budget_usd,
         range=found,
+        notes=(note,) if note else (),
         say=lambda text: view.tell(Noted(text)),
         view=view,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolOutcome
+from bot.contracts.wording import money
 from bot.gate.detect import Detector
 from bot.policy.budget import run_budget
 from bot.policy.schema import Policy
@@ -99,6 +101,13 @@ class Run:
             job.request, last.outcome.request.verb if last else None, writes=self.proposing is not None
         )
         self.budget = run_budget(self.policy, self.tier, job.budget_usd)
+        if job.budget_usd is not None and job.budget_usd > self.budget.usd:
+            note = (
+                f"A budget of {money(job.budget_usd)} was asked for; the policy allows "
+                f"{money(self.budget.usd)} a run, so that is the limit."
+            )
+            job.say(note)
+            self.job = replace(job, notes=(*job.notes, note))
         self.profile = self.skills.offered_by(
             profile if self.budget.runs_commands else without_commands(profile)
         )

@@ -122,7 +122,7 @@ def test_a_path_is_explained(explained: Callable[..., str]) -> None:
 
 def test_a_path_is_explained_for_another_tool(explained: Callable[..., str]) -> None:
     ran = explained("--tier", "maintainer", "--path", "docs/api.md", "view")
-    assert ran == "allow: no rule matches, and then the call is allowed\n"
+    assert ran == "allow: no rule matches, so the call is allowed\n"
 
 
 def test_a_command_is_explained(explained: Callable[..., str]) -> None:
@@ -142,7 +142,7 @@ def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[
 
 def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[..., str]) -> None:
     assert explained("--tier", "maintainer", "--path", ".github/workflows/ci.yml").splitlines() == [
-        "allow, but the gate withholds it: no rule matches, and then the call is allowed",
+        "allow, but the gate withholds it: no rule matches, so the call is allowed",
         "at the gate: .github/workflows/ci.yml is withheld: protected path: .github",
     ]
 

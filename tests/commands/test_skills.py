@@ -16,12 +16,23 @@ GOOD = skill("name: greet\ndescription: Says hello. Use for greetings.\n")
 
 def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
-    ran = cli("skills", "list", "--repo", repo)
+    ran = cli("skills", "list", "--xml", "--repo", repo)
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert '<skill name="greet">Says hello. Use for greetings.</skill>' in lines
     assert any('name="fix-failing-test"' in line for line in lines)
     assert lines == sorted(lines)
+
+
+def test_skills_alone_lists_names_and_a_line_each_for_people(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
+    ran = cli("skills", cwd=repo)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == cli("skills", "list", "--repo", repo).out
+    lines = ran.out.splitlines()
+    assert "greet                Says hello. Use for greetings." in lines
+    assert lines == sorted(lines)
+    assert "<skill" not in ran.out
 
 
 def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Path) -> None:
@@ -46,7 +57,7 @@ def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
     new.write_text(GOOD.replace("greet", "new"))
     ran = cli("skills", "list", "--repo", repo)
     assert "Says hello" in ran.out
-    assert '"new"' not in ran.out
+    assert "new " not in ran.out
     assert ran.err.splitlines() == [
         ".agents/skills/greet/SKILL.md is not as HEAD has it, and HEAD's counts",
         ".claude/skills/new/SKILL.md is not committed: no run has that skill yet",

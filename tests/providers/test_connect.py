@@ -41,13 +41,27 @@ def test_a_missing_key_is_named_together_with_the_demo(model: str, variable: str
 
 
 def test_an_unknown_provider_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"no provider 'mistral'; known are anthropic, openai, .*ollama"):
+    with pytest.raises(UsageError, match=r"no provider 'mistral'. Known are anthropic, openai, .*ollama"):
         connect("mistral/large", {})
 
 
-@pytest.mark.parametrize("model", ["gpt-5", "openai/", "openai/ ", ""])
+def test_for_a_misspelt_provider_the_nearest_is_named() -> None:
+    with pytest.raises(UsageError, match=r"no provider 'opnai'; did you mean openai/gpt-6.2-sol\?"):
+        connect("opnai/gpt-6.2-sol", {})
+
+
+@pytest.mark.parametrize("model", ["strange", "openai/", "openai/ ", ""])
 def test_a_name_without_a_provider_says_the_form(model: str) -> None:
-    with pytest.raises(UsageError, match="provider/name, for example"):
+    with pytest.raises(UsageError, match=r"provider/name.*for example"):
+        connect(model, {"OPENAI_API_KEY": "k"})
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [("gpt-6.2-sol", "openai/gpt-6.2-sol"), ("claude-sonet-5-5", "anthropic/claude-sonnet-5-5")],
+)
+def test_a_listed_name_without_its_provider_is_named_with_it(model: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=rf"did you mean {meant}\?"):
         connect(model, {"OPENAI_API_KEY": "k"})
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +13,7 @@ import pytest
 
 from tests.run.conftest import Cli
 from tests.support.fix_script import DONE, mending, shell
-from tests.support.model_script import Step
+from tests.support.model_script import Asked, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git, make_repository
 
@@ -83,39 +87,122 @@ def test_nothing_to_do_is_refused_before_a_model_is_asked(cli: Cli, repo: Path, 
     assert "Say what to do" in ran.err
 
 
-def test_a_patch_without_a_folder_to_be_in_is_refused_before_a_model_is_asked(
-    cli: Cli, repo: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("option", "where", "said"),
+    [
+        ("--patch", "no/x", "--patch {} cannot be written: there is no folder"),
+        ("--patch", "", "--patch takes a file, and {} is a folder: name a file in it."),
+        ("--out", "a-file", "--out takes a folder, and {} is a file: name another folder."),
+        ("--out", "a-file/x", "--out {} cannot be written: "),
+        ("--out", "/proc/x", "--out /proc/x cannot be written: "),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_refused_before_a_model_is_asked(
+    cli: Cli, repo: Path, tmp_path: Path, option: str, where: str, said: str
 ) -> None:
+    """Breaks: bot/run/local.py "check_folder(asked.out)"; bot/run/local.py "check_file(asked.patch"."""
+    (tmp_path / "a-file").touch()
+    place = tmp_path / where
     with ModelServer([DONE]) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--patch", tmp_path / "no" / "x", "x", model=server
-        )
+        ran = cli("fix", "--repo", repo, "--model", MODEL, option, place, "x", model=server)
         assert server.requests == []
     assert ran.code == 2
-    assert f"There is no folder {tmp_path / 'no'}" in ran.err
+    assert said.format(place) in ran.err
 
 
-def test_a_patch_that_cannot_be_written_names_where_the_change_is(
+def test_a_branch_named_agent_is_refused_before_a_model_is_asked(cli: Cli, repo: Path) -> None:
+    git(repo, "branch", "agent")
+    with ModelServer([DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "rename it, as in: git branch -m agent agent-old" in ran.err
+
+
+def test_a_read_only_repository_is_refused_before_a_model_is_asked(repo: Path) -> None:
+    code = (
+        "import sys, pathlib; from bot.contracts.errors import UsageError\n"
+        "from bot.run.preflight import check_new_branch\n"
+        "try: check_new_branch(pathlib.Path(sys.argv[1]))\nexcept UsageError as error: print(error)"
+    )
+    inside = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(repo), str(repo)]
+    argv = [*inside, sys.executable, "-P", "-c", code, str(repo)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert "Read-only file system" in done.stdout, done.stderr
+    assert "Use --patch FILE to get a patch instead." in done.stdout
+
+
+def test_a_patch_that_cannot_be_written_at_the_end_names_where_the_change_is(
     cli: Cli, repo: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "bundle"
-    with ModelServer(mending()) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--out", out, "--patch", tmp_path, "x", model=server
-        )
+    out, patch = tmp_path / "bundle", tmp_path / "folder" / "x.patch"
+    patch.parent.mkdir()
+
+    def remove_folder(asked: Asked) -> Step:
+        shutil.rmtree(patch.parent, ignore_errors=True)
+        return mending()[{0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)]
+
+    with ModelServer(remove_folder) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "--patch", patch, "x", model=server)
     assert ran.code == 2
     assert ran.err.splitlines()[-1].endswith(f"The change is kept as {out / 'changes.patch'}.")
     git(repo, "apply", "--check", str(out / "changes.patch"))
 
 
-def test_a_branch_that_cannot_be_made_names_where_the_change_is(cli: Cli, repo: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    git(repo, "branch", "agent")
+@pytest.mark.parametrize(
+    ("is_new", "note"),
+    [
+        (True, "Your policy .github/agent.yml is not committed: the built-in defaults were used."),
+        (False, "Your changes to .github/agent.yml are not committed: the version in HEAD was used."),
+    ],
+)
+def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str) -> None:
+    """Breaks: bot/run/local.py "notes=(note,) if note else ()"."""
+    if is_new:
+        git(repo, "rm", "-q", "--cached", ".github/agent.yml")
+        git(repo, "commit", "-q", "-m", "No policy")
+    else:
+        with (repo / ".github" / "agent.yml").open("a") as policy:
+            policy.write("# more\n")
     with ModelServer(mending()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "x", model=server)
-    assert ran.code == 2
-    assert "rename it" in ran.err
-    assert ran.err.splitlines()[-1].endswith(f"The change is kept as {out / 'changes.patch'}.")
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert note in ran.out
+    assert note in ran.err
+
+
+def test_a_budget_above_the_limit_is_said_with_what_is_used(cli: Cli, repo: Path) -> None:
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--budget", "300", "x", model=server)
+    note = "A budget of $300.00 was asked for; the policy allows $5.00 a run, so that is the limit."
+    assert note in ran.err
+    assert note in ran.out
+
+
+@pytest.mark.parametrize(("version", "code"), [("2.34.1", 2), ("2.39.0", 0)])
+def test_a_git_that_is_too_old_is_named(
+    cli: Cli, repo: Path, tmp_path: Path, version: str, code: int
+) -> None:
+    """Breaks: bot/run/job.py "require_git()"."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    real = shutil.which("git")
+    (programs / "git").write_text(
+        f'#!/bin/sh\n[ "$1" = version ] && echo "git version {version}" && exit\nexec {real} "$@"\n'
+    )
+    (programs / "git").chmod(0o755)
+    with ModelServer(mending()) as server:
+        ran = cli(
+            "fix",
+            "--repo",
+            repo,
+            "--model",
+            MODEL,
+            "x",
+            model=server,
+            PATH=f"{programs}:{os.environ['PATH']}",
+        )
+    assert ran.code == code, ran.said
+    assert ("git version 2.34.1 is too old: install git 2.39 or later" in ran.err) == (code == 2)
 
 
 def test_a_run_that_does_not_begin_leaves_nothing_behind(cli: Cli, repo: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(
 ) -> None:
     ran, told = reviewed(cli, topic, options=("--sarif", tmp_path / "none" / "a.sarif"))
     assert (ran.code, told) == (2, [])
-    assert "There is no folder" in ran.err
+    assert "there is no folder" in ran.err
 
 
 def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli: Cli, topic: Path) -> None:

@@ -1,0 +1,130 @@
+"""How results are printed for people: a headline with a mark, labelled lines, Markdown.
+
+Colour, wrapping and Markdown are for terminals alone. Text by anybody goes through here, so nothing in it is a terminal
+sequence or a command to Actions' runner. rich is imported only if Markdown is shown on a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping
+from typing import Literal, TextIO
+
+from bot.github.actions import Actions
+from bot.terminal.words import encodable, lines_of, one_line, speaks_unicode
+
+Mark = Literal["good", "bad", "doubt"]
+Style = Literal["", "bold", "dim", "red", "green", "yellow", "cyan"]
+
+_MARKS: Mapping[Mark, tuple[str, str, Style]] = {
+    "good": ("✔", "[ok]", "green"),
+    "bad": ("✘", "[x]", "red"),
+    "doubt": ("!", "[!]", "yellow"),
+}
+_CODES: Mapping[str, str] = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36",
+}  # fmt: skip
+_LABEL = 9
+_NARROWEST = 30
+_WIDEST = 100
+
+
+def in_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether what is written to `stream` is shown in colour; https://no-color.org."""
+    return (
+        stream.isatty()
+        and not environment.get("NO_COLOR")
+        and environment.get("TERM", "dumb") not in ("dumb", "unknown", "")
+    )
+
+
+class Printer:
+    """`actions` prints if `stream` is no terminal, and may withhold a line."""
+
+    def __init__(
+        self, stream: TextIO, environment: Mapping[str, str], actions: Actions | None = None
+    ) -> None:
+        self._stream = stream
+        self._encoding = stream.encoding or "ascii"
+        self._actions = actions or Actions(environment, stream)
+        self._colour = in_colour(stream, environment) and not self._actions.active
+        self._width = _columns(stream) if stream.isatty() and not self._actions.active else None
+        self.unicode = speaks_unicode(self._encoding)
+
+    def headline(self, mark: Mark, text: str) -> None:
+        sign, plain, style = _MARKS[mark]
+        sign = sign if self.unicode else plain
+        first, *rest = self._wrapped(" ".join(lines_of(text)), " " * (len(sign) + 1))
+        self._write(f"{self._styled(sign, style, 'bold')} {self._styled(first.lstrip(), style, 'bold')}")
+        for line in rest:
+            self._write(self._styled(line, style, "bold"))
+
+    def field(self, label: str, text: str, style: Style = "") -> None:
+        """`text` behind its label; what is long goes on below itself."""
+        indent = " " * (_LABEL + 3)
+        name = f"  {label:<{_LABEL}} "
+        lines = [line for part in lines_of(text) for line in self._wrapped(part, indent)]
+        for number, line in enumerate(lines):
+            begun = self._styled(name, "dim") if number == 0 else indent
+            self._write(f"{begun}{self._styled(line[len(indent) :], style)}".rstrip())
+
+    def row(self, name: str, width: int, text: str) -> None:
+        """`text` behind a name of `width` columns, cut where the terminal ends."""
+        shown, name = one_line(text), one_line(name).ljust(width)
+        if self._width is not None and len(name) + 2 + len(shown) > self._width:
+            dots = "…" if self.unicode else "..."
+            shown = shown[: max(self._width - len(name) - 2 - len(dots), 0)].rstrip() + dots
+        self._write(f"{self._styled(name, 'bold')}  {shown}")
+
+    def line(self, text: str = "", style: Style = "") -> None:
+        for part in lines_of(text):
+            self._write(self._styled(part, style))
+
+    def title(self, text: str) -> None:
+        self.line()
+        self.line(text, "bold")
+
+    def markdown(self, text: str) -> None:
+        """Rendered in colour on a terminal, else as it was written."""
+        shown = "\n".join(lines_of(text.strip("\n")))
+        if not self._colour or not self.unicode:
+            self.line(shown)
+            return
+        from rich.markdown import Markdown
+
+        from bot.terminal.screen import console_on
+
+        # Without hyperlinks an address is shown, and not only what it is called.
+        console_on(self._stream).print(
+            Markdown(shown, hyperlinks=False, code_theme="ansi_dark"), width=self._width
+        )
+
+    def _wrapped(self, text: str, indent: str) -> list[str]:
+        """Lines that begin with `indent`. A word that does not fit, such as a path, is left to the terminal."""
+        if self._width is None:
+            return [indent + text]
+        return textwrap.wrap(
+            text, self._width, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+            break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False,
+        ) or [indent]  # fmt: skip
+
+    def _styled(self, text: str, *styles: Style) -> str:
+        codes = ";".join(_CODES[style] for style in styles if style)
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() and self._colour else text
+
+    def _write(self, line: str) -> None:
+        if not self._colour:
+            self._actions.print(encodable(line, self._encoding))
+            return
+        self._stream.write(f"{encodable(line, self._encoding)}\n")
+        self._stream.flush()
+
+
+def _columns(stream: TextIO) -> int:
+    """The last column stays free: some terminals go on to the next line when it is written to."""
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(min(columns or 80, _WIDEST) - 1, _NARROWEST)
