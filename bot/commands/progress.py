@@ -30,8 +30,12 @@ def say_outcome(outcome: Outcome, say: Say) -> None:
         say(f"check    {check.command}: {told}")
         if why := _why(check):
             say(f"         {why}")
-    if outcome.diagnostics and not outcome.checks:
-        say("check    none configured or found: no test was run")
+    from bot.evidence.summary import summarize_checks  # needed at the end only
+
+    if (summary := summarize_checks(outcome)).unverified:
+        say(f"         not verified. {summary.unverified}")
+        if summary.advice:
+            say(f"         {summary.help}")
     _say_problems(outcome, say)
     if outcome.coverage and outcome.coverage.measured:
         say(

@@ -72,7 +72,8 @@ class CheckRun:
 class CheckResult:
     """A check before the agent began and after it ended. `detected` is true when no policy named it. `flaky`: it failed
     and, run again on the same files, passed; `before` or `after` is then the run that failed. `tests` is known where a
-    report or a runner's output names them."""
+    report or a runner's output names them. `related` is the command that ran the tests related to the change in place
+    of all of them, empty if all were run; `scope_note` says why they were not: "over 5 minutes"."""
 
     name: str
     command: str
@@ -81,6 +82,8 @@ class CheckResult:
     detected: bool = False
     flaky: bool = False
     tests: TestChanges | None = None
+    related: str = ""
+    scope_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

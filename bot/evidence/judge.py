@@ -11,11 +11,12 @@ import re
 from bot.contracts.outcome import CheckRun, CheckState
 
 TAIL_LIMIT = 4_000
+NO_TESTS = "it found no tests"
 _LINE_LIMIT = 200
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
-_NO_TESTS = 5
+_EXIT_NO_TESTS = 5
 _UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 
 # Where a shell found no program to run; in the output of a test that failed otherwise these words say nothing.
@@ -62,7 +63,7 @@ def judge_run(
             CheckState.NOT_RUN, None, duration, tail, f"it could not be run: {_last_line(output)}"
         )
     if _found_no_tests(exit_code, output):
-        return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, "it found no tests")
+        return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, NO_TESTS)
     if exit_code == 0:
         return CheckRun(CheckState.PASSED, exit_code, duration, tail)
     if (
@@ -82,9 +83,9 @@ def judge_run(
 def _found_no_tests(exit_code: int, output: str) -> bool:
     """Green or red, it says nothing: unittest before Python 3.12 passes without a test, later and pytest fail."""
     counts = _UNITTEST_COUNT.findall(output)
-    if counts and exit_code in (0, _NO_TESTS):
+    if counts and exit_code in (0, _EXIT_NO_TESTS):
         return all(count == "0" for count in counts)
-    return exit_code == _NO_TESTS and "no tests ran" in output
+    return exit_code == _EXIT_NO_TESTS and "no tests ran" in output
 
 
 def _missing(exit_code: int, output: str) -> str:

@@ -55,6 +55,8 @@ class Check(NamedTuple):
     detected: bool = False
     flaky: bool = False
     tests: TestChanges | None = None
+    related: str = ""
+    scope_note: str = ""
 
     @property
     def listed(self) -> list[Listed]:
@@ -95,9 +97,12 @@ class Checker(NamedTuple):
 def checks_of(story: Story) -> list[Check]:
     if story.evidence is not None and story.evidence.checks:
         return [
-            Check(one.name, one.command, one.before, one.after, one.detected, one.flaky, one.tests)
+            Check(
+                one.name, one.command, one.before, one.after, one.detected, one.flaky, one.tests, one.related,
+                one.scope_note,
+            )
             for one in story.evidence.checks
-        ]
+        ]  # fmt: skip
     return [_on_the_way(row) for row in story.checks.values()]
 
 

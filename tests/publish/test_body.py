@@ -427,7 +427,7 @@ def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
     assert "2 HTML comments taken out" in run_summary(outcome)
 
 
-NO_CHECK = "- No check was configured or found: no test was run."
+NO_CHECK = "**Not verified.** No test was run: no check is configured, and none was found in the repository."
 
 
 @pytest.mark.parametrize(("kept", "said"), [({}, False), ({"checks": ()}, True)])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
 from bot.contracts.wording import count_of
+from bot.evidence.summary import summarize_checks
 from bot.publish.body.footer import NO_LINKS, Links, footer
 from bot.publish.body.template import Parts, fill_template
 from bot.publish.evidence import folded
@@ -92,6 +93,7 @@ def _view(
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
         "failing": failures(outcome.checks),
+        "checked": summarize_checks(outcome),
         "requester": request.actor.login,
         "has_thread": thread is not None,
         "asked_in": f"#{thread.number}" if thread else "the request",

@@ -11,15 +11,12 @@ from bot.publish.evidence.counted import was_disabled
 from bot.publish.text.shown import shown_code, shown_line
 
 _REMARKS = 10
-_NO_CHECK = "No check was configured or found: no test was run."
-"""Checkers alone would otherwise look as if the change had been tried."""
 
 
 def remarks(outcome: Outcome) -> list[str]:
     """A line of Markdown each, and no more than a few."""
     noted = [outcome.coverage.note] if outcome.coverage and outcome.coverage.note else []
     found = chain(
-        [] if outcome.checks or not outcome.diagnostics else [_NO_CHECK],
         _check_remarks(outcome.checks),
         filter(None, map(_checker_remark, outcome.diagnostics)),
         (f"Coverage: {shown_line(note)}" for note in noted),
@@ -43,6 +40,8 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
             yield f"{name} timed out before the change: {shown_line(check.before.note)}"
         elif states == (CheckState.FAILED, CheckState.PASSED) and check.before.note:
             yield f"{name} failed before the change: {shown_line(check.before.note)}"
+        if check.scope_note:
+            yield f"{name}: the whole suite was not run: {shown_line(check.scope_note)}"
         if check.flaky:
             yield f"{name} failed and, run again on the same files, passed: it is flaky."
         if check.tests and check.tests.note:

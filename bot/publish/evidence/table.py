@@ -66,7 +66,7 @@ def _check_row(check: CheckResult) -> Row:
     mark = _BAD if failing([check]) else _GOOD if passed else _NOTHING
     before, after = (check.tests.before, check.tests.after) if check.tests else (None, None)
     return Row(
-        f"{mark} {cell(shown_code(check.command))}",
+        f"{mark} {cell(shown_code(check.related or check.command))}",
         _run(check.before, before),
         _run(check.after, after),
         _check_change(check),
@@ -85,7 +85,7 @@ def _run(run: CheckRun, tests: TestCounts | None) -> str:
 
 
 def _check_change(check: CheckResult) -> str:
-    parts = []
+    parts = ["related tests only"] if check.related else []
     if check.tests is not None:
         for kind in kinds_of(check.tests):
             told = f"{kind.number:,} {kind.words}"

@@ -1,0 +1,140 @@
+"""The headline on a run's checks, and the sentence for a change that none of them says anything about."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
+from bot.contracts.request import Tier
+from bot.contracts.tested import TestChanges, TestCounts
+from bot.evidence.summary import summarize_checks
+from tests.support.outcomes import OUTCOME
+
+PASSED, FAILED = CheckRun(CheckState.PASSED, 0, 1.0), CheckRun(CheckState.FAILED, 1, 1.0)
+
+
+def _check(before: CheckRun, after: CheckRun, tests: TestChanges | None = None, **more: Any) -> CheckResult:
+    return CheckResult("tests", "python3 -m pytest -q", before, after, tests=tests, **more)
+
+
+def _counts(passed: int, failed: int = 0, **kinds: tuple[str, ...]) -> TestChanges:
+    return TestChanges(TestCounts(passed, failed), TestCounts(passed, failed), **kinds)
+
+
+def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
+    request = replace(OUTCOME.request, actor=replace(OUTCOME.request.actor, tier=tier))
+    return replace(OUTCOME, checks=checks, request=request)
+
+
+@pytest.mark.parametrize(
+    ("checks", "headline", "failing"),
+    [
+        ([_check(FAILED, PASSED, _counts(20, mended=("t::a",)))], "20 of 20 tests pass (1 fixed)", False),
+        (
+            [_check(PASSED, FAILED, _counts(18, 2, broken=("t::a", "t::b")))],
+            "2 tests fail that passed before, 18 of 20 tests pass",
+            True,
+        ),
+        (
+            [_check(PASSED, FAILED, _counts(20, 1, new_failing=("t::new",)))],
+            "1 new test fails, 20 of 21 tests pass",
+            True,
+        ),
+        ([_check(PASSED, PASSED)], "1 of 1 check passes", False),
+        (
+            [_check(PASSED, PASSED, _counts(3)), _check(PASSED, PASSED), _check(PASSED, PASSED)],
+            "3 of 3 tests pass, 2 of 2 other checks pass",
+            False,
+        ),
+        ([_check(PASSED, FAILED, flaky=True)], "1 of 1 check passes (1 flaky)", False),
+        ([_check(PASSED, FAILED)], "1 check fails that passed before", True),
+        (
+            [_check(PASSED, PASSED), _check(CheckRun(CheckState.NOT_RUNNABLE), CheckRun(CheckState.NOT_RUNNABLE))],
+            "1 of 1 check passes, 1 check without a result",
+            False,
+        ),
+        (
+            [_check(PASSED, PASSED, _counts(212), related="pytest a", scope_note="over 5 minutes")],
+            "related tests: 212 passed; whole suite not run: over 5 minutes",
+            False,
+        ),
+        (
+            [_check(PASSED, FAILED, _counts(9, 1, broken=("t::a",)), related="pytest a", scope_note="over 5 minutes")],
+            "related tests: 1 test fails that passed before, 9 of 10 tests pass; whole suite not run: over 5 minutes",
+            True,
+        ),
+    ],
+)  # fmt: skip
+def test_the_headline_says_what_the_checks_came_to(
+    checks: list[CheckResult], headline: str, failing: bool
+) -> None:
+    summary = summarize_checks(_of(*checks))
+
+    assert (summary.headline, summary.failing, summary.verified) == (headline, failing, True)
+
+
+def test_of_a_run_that_changed_nothing_there_is_nothing_to_say() -> None:
+    summary = summarize_checks(replace(OUTCOME, files=()))
+
+    assert (summary.headline, summary.verified) == ("", True)
+
+
+def test_without_a_check_the_line_to_add_is_that_of_what_changed() -> None:
+    summary = summarize_checks(_of())
+
+    assert summary.headline == "not verified: no test was run"
+    assert summary.unverified.startswith("No test was run: no check is configured")
+    assert summary.help == (
+        'Add the command that runs your tests to .github/agent.yml: checks: ["python3 -m pytest"]'
+    )
+
+
+@pytest.mark.parametrize(
+    ("tier", "remedy"),
+    [
+        (Tier.MAINTAINER, 'setup: [{command: "python3 -m pip install -e . pytest", egress: [python]}]'),
+        (Tier.LOCAL, "python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest"),
+    ],
+)
+def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str) -> None:
+    run = CheckRun(
+        CheckState.NOT_RUNNABLE, 1, 0.1, "", "a tool or dependency is missing: No module named $(x)"
+    )
+
+    summary = summarize_checks(_of(_check(run, run), tier=tier))
+
+    assert "No test was run: `python3 -m pytest -q`: a tool or dependency is missing" in summary.unverified
+    assert summary.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("after", "tests", "headline", "remedy"),
+    [
+        (
+            CheckRun(CheckState.TIMED_OUT, None, 300, "", "stopped after 300 s"), None,
+            "not verified: the tests did not end in time", "budget: {check_minutes: 15}",
+        ),
+        (CheckRun(CheckState.NOT_RUN, note="skipped by you"), None, "not verified: no test was run", ""),
+        (FAILED, None, "not verified: the check fails, as before", ""),
+        (PASSED, TestChanges(after=TestCounts(0, 0, 7)), "not verified: no test was run", ""),
+        (
+            CheckRun(CheckState.NOT_RUNNABLE, 5, note="it found no tests"), None,
+            "not verified: no test was run", 'checks: ["python3 -m pytest"]',
+        ),
+    ],
+)  # fmt: skip
+def test_what_says_nothing_of_the_change_is_never_called_verified(
+    after: CheckRun, tests: TestChanges | None, headline: str, remedy: str
+) -> None:
+    summary = summarize_checks(_of(_check(CheckRun(CheckState.FAILED, 1), after, tests)))
+
+    assert (summary.headline, summary.verified, summary.remedy) == (headline, False, remedy)
+
+
+def test_the_reason_is_one_short_line_without_control_characters() -> None:
+    run = CheckRun(CheckState.NOT_RUNNABLE, 1, note=f"missing\n\x1b]0;x\x07{'y' * 5000}")
+
+    told = summarize_checks(_of(_check(run, run))).unverified
+
+    assert len(told) < 400 and told.isprintable()
