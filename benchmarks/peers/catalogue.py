@@ -35,6 +35,7 @@ class Place:
     home: Path
     repository: Path
     url: str
+    task: str = TASK
 
     def write(self, name: str, content: str | Mapping[str, object]) -> None:
         """A settings file beneath HOME."""
@@ -141,7 +142,7 @@ def _mini(place: Place) -> Started:
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     }
     program = str(place.installed / "bin" / "mini")
-    return Started([program, "-y", "--exit-immediately", "-m", "openai/gpt-5", "-t", TASK], variables)
+    return Started([program, "-y", "--exit-immediately", "-m", "openai/gpt-5", "-t", place.task], variables)
 
 
 def _aider(place: Place) -> Started:

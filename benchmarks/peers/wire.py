@@ -7,7 +7,7 @@ as the old one did.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,13 +74,13 @@ class Script:
             return Raw(b'{"data":[],"models":[],"totalTokens":1}', _JSON)
         shell = next((name for name in _SHELLS if name in found.tools), None)
         if shell is None:
-            return _answer(asked, Say("Shapes"))
+            return answer(asked, Say("Shapes"))
         number, self._asked = self._asked, self._asked + 1
         command = f"echo hi # {number}" if number < self._turns else self._last
         if number > self._turns or not command:
-            return _answer(asked, Say("Done."))
+            return answer(asked, Say("Done."))
         arguments = fill(found.tools[shell], command)
-        return _answer(asked, Call(shell, arguments, id=f"call_{number}"))
+        return answer(asked, Call(shell, arguments, id=f"call_{number}"))
 
 
 def fill(schema: Json, command: str) -> dict[str, Any]:
@@ -98,18 +98,20 @@ def fill(schema: Json, command: str) -> dict[str, Any]:
     return arguments
 
 
-def _answer(asked: Asked, part: Say | Call) -> Step:
+def answer(asked: Asked, *parts: Say | Call) -> Step:
+    """The parts in the format of the request's path; only Messages and Chat Completions take more than one."""
     path = asked.path.split("?")[0]
+    if path.endswith("/messages") or (path.endswith("/chat/completions") and asked.body.get("stream")):
+        return parts
+    if path.endswith("/chat/completions"):
+        return Raw(json.dumps(_completion(parts, asked.number)).encode(), _JSON)
+    (part,) = parts
     if path.endswith("/responses"):
         return Raw(_responses(part, asked.number))
-    if path.endswith("/messages") or (path.endswith("/chat/completions") and asked.body.get("stream")):
-        return part
-    if path.endswith("/chat/completions"):
-        return Raw(json.dumps(_completion(part, asked.number)).encode(), _JSON)
-    answer = json.dumps(_generated(part))
+    generated = json.dumps(_generated(part))
     if "streamGenerateContent" in path:
-        return Raw(f"data: {answer}\n\n".encode())
-    return Raw(answer.encode(), _JSON)
+        return Raw(f"data: {generated}\n\n".encode())
+    return Raw(generated.encode(), _JSON)
 
 
 def _responses(part: Say | Call, number: int) -> bytes:
@@ -139,15 +141,18 @@ def _responses(part: Say | Call, number: int) -> bytes:
     return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
 
 
-def _completion(part: Say | Call, number: int) -> dict[str, Any]:
+def _completion(parts: Sequence[Say | Call], number: int) -> dict[str, Any]:
     """Chat Completions, in one piece."""
-    message: dict[str, Any] = {"role": "assistant", "content": None}
-    if isinstance(part, Call):
-        function = {"name": part.name, "arguments": part.text}
-        message["tool_calls"] = [{"id": part.id, "type": "function", "function": function}]
-    else:
-        message["content"] = part.text
-    finish = "tool_calls" if isinstance(part, Call) else "stop"
+    texts = [part.text for part in parts if isinstance(part, Say)]
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(texts) or None}
+    calls = [
+        {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": part.text}}
+        for part in parts
+        if isinstance(part, Call)
+    ]
+    if calls:
+        message["tool_calls"] = calls
+    finish = "tool_calls" if calls else "stop"
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
