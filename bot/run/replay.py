@@ -210,7 +210,7 @@ def _handler(tool: str, tape: Tape, workshop: Workshop, rerun: bool) -> Handler:
     def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         call = tape.take(tool)
         if tool in _EDITS and not call.outcome.is_error:
-            again = workshop.call(tool, arguments, cancel)
+            again = workshop.call(tool, _whole(call.outcome, arguments), cancel)
             if difference := edit_difference(call, again):
                 raise ReplayError(difference)
         elif tool == _COMMAND and rerun and not arguments.get("background"):
@@ -219,6 +219,12 @@ def _handler(tool: str, tape: Tape, workshop: Workshop, rerun: bool) -> Handler:
         return call.outcome
 
     return handle
+
+
+def _whole(outcome: ToolOutcome, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of an edit. A patch that went on from a refused one has the whole of it in its metadata."""
+    patch = outcome.metadata.get("patch")
+    return {"patch": patch} if isinstance(patch, str) else arguments
 
 
 def _agents(tape: Tape, recorded: JournalFile, workshop: Workshop, purse: Spent) -> Handler:
@@ -231,6 +237,7 @@ def _agents(tape: Tape, recorded: JournalFile, workshop: Workshop, purse: Spent)
         for inner in agent.calls if agent else ():
             if inner.call.name in _EDITS and inner.result is not None and not inner.result.is_error:
                 values = parse(inner.call.arguments, specs[inner.call.name].parameters).values
+                values = _whole(inner.outcome, values)
                 if difference := edit_difference(inner, workshop.call(inner.call.name, values, cancel)):
                     raise ReplayError(difference)
             _put_in_place(inner, workshop, cancel)

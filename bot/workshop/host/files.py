@@ -58,13 +58,14 @@ def opened(context: Context, path: Path, asked: str) -> Iterator[tuple[int, os.s
         os.close(fd)
 
 
-def load(context: Context, path: Path, asked: str) -> Loaded:
-    """The text file `path`, for a change. Raises `ToolFailure` for anything that cannot be changed as text."""
+def load(context: Context, path: Path, asked: str, most: int = LARGE) -> Loaded:
+    """The text file `path`, for a change. Raises `ToolFailure` for anything that cannot be changed as text, and for
+    more than `most` bytes."""
     name = relative(context, path)
     with opened(context, path, asked) as (fd, status):
-        if status.st_size > LARGE:
+        if status.st_size > most:
             raise ToolFailure(
-                f"{name} has {status.st_size} bytes; files over {LARGE} cannot be edited. Change it with bash."
+                f"{name} has {status.st_size} bytes; files over {most} cannot be edited. Change it with bash."
             )
         data = read_all(fd, name)
     try:

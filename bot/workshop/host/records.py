@@ -6,9 +6,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot.workshop.host.diff import Block
 from bot.workshop.host.text import count_lines, split_lines
+
+if TYPE_CHECKING:
+    from bot.workshop.host.patch.grammar import Operation
 
 # Over this many characters no line hashes are kept; a change elsewhere then costs a whole new view.
 _HASHED = 4 * 1024 * 1024
@@ -46,11 +50,28 @@ class Record:
 
 
 class Records:
-    """One record a file, by its path after all links. Only what a view printed or a tool wrote counts as shown;
-    what a command printed does not."""
+    """One record a file, by its path after all links. What a view, a search or diagnostics printed counts as shown,
+    and what a tool wrote; what a command printed does not.
+
+    Beside them the part of the last patch that fitted, for the next one to go on from."""
 
     def __init__(self) -> None:
         self._records: dict[Path, Record] = {}
+        self._kept: tuple[Operation, ...] = ()
+        self._kept_number = 0
+
+    def keep(self, operations: Sequence[Operation]) -> int:
+        """Keep these of a patch that was not written, in place of what was kept before; the number they go by."""
+        self._kept = tuple(operations)
+        self._kept_number += 1
+        return self._kept_number
+
+    def kept(self, number: int) -> tuple[Operation, ...]:
+        """What is kept under this number; nothing where it is not the last one, or was written since."""
+        return self._kept if number == self._kept_number else ()
+
+    def drop_kept(self) -> None:
+        self._kept = ()
 
     def get(self, path: Path) -> Record | None:
         return self._records.get(path)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bot.workshop.host.text import split_lines
 
-AROUND = 3
+AROUND = 2
+"""Unchanged lines that an edit's result shows on each side of the change."""
 
+_ENDS = 3
+_ECHO = 900
+"""Characters of an edit's result that repeat the file: the model has just sent most of it."""
+
+_ECHO_LINE = 100
 _MAX_LINES = 40
 _MAX_LINE = 200
 
@@ -26,9 +32,30 @@ def excerpt(lines: Sequence[str], first: int, last: int) -> str:
 
 def changed_part(lf: str, first: int, last: int) -> str:
     """The lines that changed, with a few around them, so that the next edit needs no view."""
-    return excerpt(split_lines(lf), first - AROUND, last + AROUND) or "[the file is empty now]"
+    return ends(split_lines(lf), first - AROUND, last + AROUND) or "[the file is empty now]"
 
 
-def _numbered(lines: Sequence[str], number: int) -> str:
+def ends(lines: Sequence[str], first: int, last: int) -> str:
+    """Lines `first` to `last`, numbered; of more than a few, the three at each end."""
+    numbers = range(max(1, first), min(last, len(lines)) + 1)
+    if len(numbers) <= 2 * _ENDS + 1:
+        return "\n".join(_numbered(lines, number, _ECHO_LINE) for number in numbers)
+    shown = [_numbered(lines, number, _ECHO_LINE) for number in (*numbers[:_ENDS], *numbers[-_ENDS:])]
+    shown.insert(_ENDS, f"[{len(numbers) - 2 * _ENDS} lines]")
+    return "\n".join(shown)
+
+
+def within_echo(pieces: Iterable[str], rest: str) -> Iterator[str]:
+    """The first pieces that fit into an edit's result, then `rest` where some did not."""
+    left = _ECHO
+    for piece in pieces:
+        left -= len(piece) + 1
+        if left < 0:
+            yield rest
+            return
+        yield piece
+
+
+def _numbered(lines: Sequence[str], number: int, most: int = _MAX_LINE) -> str:
     line = lines[number - 1]
-    return f"{number}|{line}" if len(line) <= _MAX_LINE else f"{number}|{line[:_MAX_LINE]}[line goes on]"
+    return f"{number}|{line}" if len(line) <= most else f"{number}|{line[:most]}[line goes on]"

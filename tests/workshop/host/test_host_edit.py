@@ -23,7 +23,7 @@ def test_one_match_is_replaced_and_the_result_shows_the_place(bench: Bench) -> N
     outcome = bench.call("edit", path="a.py", old="line 5\n", new="five\nand a half\n")
     assert path.read_text().splitlines()[3:7] == ["line 4", "five", "and a half", "line 6"]
     assert outcome.content == (
-        "Edited a.py (+2 -1).\n2|line 2\n3|line 3\n4|line 4\n5|five\n6|and a half\n7|line 6\n8|line 7\n9|line 8"
+        "Edited a.py (+2 -1).\n3|line 3\n4|line 4\n5|five\n6|and a half\n7|line 6\n8|line 7"
     )
 
 
@@ -111,7 +111,7 @@ def test_the_lines_of_an_own_edit_count_as_viewed(bench: Bench) -> None:
     bench.call("edit", path="a.py", old="line 3\n", new="three\nmore\n")
     bench.call("edit", path="a.py", old="more\n", new="")
     bench.call("edit", path="a.py", old="line 10\n", new="ten\n")
-    assert "were not viewed" in bench.refusal("edit", path="a.py", old="line 11\n", new="")
+    assert "would change but was not viewed" in bench.refusal("edit", path="a.py", old="line 11\n", new="")
 
 
 def test_several_matches_are_refused_with_their_lines(bench: Bench) -> None:
@@ -535,4 +535,4 @@ def test_lines_viewed_between_two_edits_far_apart_stay_viewed(bench: Bench) -> N
     bench.call("edit", path="a.txt", old="line 50\n", new="")
     bench.call("edit", path="a.txt", old="line 30\n", new="thirty\n")
     bench.call("edit", path="a.txt", old="line 60\n", new="sixty\n")
-    assert "were not viewed" in bench.refusal("edit", path="a.txt", old="line 61\n", new="")
+    assert "would change but was not viewed" in bench.refusal("edit", path="a.txt", old="line 61\n", new="")

@@ -85,7 +85,11 @@ def test_everything_that_is_wrong_is_told_at_once(bench: Bench) -> None:
     ]  # fmt: skip
     assert "First difference, line 1 of the file (· space, → tab):\nfile:  one\npatch: ome" in message
     assert 'Call view {"path": "unseen.txt"}' in message
-    assert message.endswith("1 other section fits as it is. Send the whole patch again, corrected.")
+    assert message.endswith(
+        "Kept for the next patch: 2 sections that nothing is wrong with. Do not send them again: after "
+        '"*** Begin Patch" put the line "*** Kept: 1" and below it only the corrected sections, if any. All of it is '
+        "then written together."
+    )
 
 
 def test_mistakes_of_the_grammar_are_told_at_once_too(bench: Bench) -> None:
@@ -114,7 +118,7 @@ def test_the_result_names_the_files_and_shows_the_places(bench: Bench) -> None:
     )  # fmt: skip
     assert said == (
         "Patched 4 files (+4 -4).\nM a.txt (+2 -2)\nR b.txt -> d/b.txt (+1 -1)\nD c.txt (+0 -1)\nA e.txt (+1 -0)\n"
-        "a.txt:\n1|line 1\n2|two\n3|line 3\n4|line 4\n5|line 5\n--\n16|line 16\n17|line 17\n18|line 18\n19|nineteen\n"
+        "a.txt:\n1|line 1\n2|two\n3|line 3\n4|line 4\n--\n17|line 17\n18|line 18\n19|nineteen\n"
         "20|line 20\nd/b.txt:\n1|B"
     )
 
@@ -218,7 +222,193 @@ def test_after_a_patch_the_lines_it_wrote_and_those_viewed_before_may_change(ben
     bench.call("edit", path="a.txt", old="line 9\n", new="nine\n")
     bench.call("edit", path="a.txt", old="line 44\n", new="44\n")
     bench.call("edit", path="a.txt", old="more\n", new="")
-    assert "were not viewed" in bench.refusal("edit", path="a.txt", old="line 45\n", new="45\n")
+    assert "would change but was not viewed" in bench.refusal(
+        "edit", path="a.txt", old="line 45\n", new="45\n"
+    )
+
+
+def test_lines_that_a_search_printed_may_be_patched(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
+    section = ("*** Update File: a.txt", "@@", " line 39", "-line 40", "+forty", " line 41")
+    refuse(bench, *section)
+    bench.call("grep", pattern="line 40", context=1)
+    apply(bench, *section)
+    assert "Line 20 of a.txt would change" in refuse(bench, "*** Update File: a.txt", "@@", "-line 20", "+x")
+
+
+def test_lines_that_a_search_printed_in_part_or_before_they_changed_may_not(bench: Bench) -> None:
+    bench.write("a.txt", "x" * 600 + "\none\ntwo\n")
+    bench.call("grep", pattern="x|one")
+    assert "Line 1 of" in refuse(bench, "*** Update File: a.txt", "@@", "-" + "x" * 600, "+y")
+    bench.write("a.txt", "x\n1\ntwo\n")
+    assert "changed since it was viewed" in refuse(bench, "*** Update File: a.txt", "@@", "-1", "+y")
+
+
+def test_an_insertion_between_lines_that_are_there_once_needs_no_view_of_them(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)) + "twice\nend\ntwice\n")
+    bench.call("view", path="a.txt", limit=1)
+    apply(bench, "*** Update File: a.txt", "@@", " line 40", "+new", " line 41")
+    for section in (
+        (" line 30", "-line 31"),  # it removes
+        (" line 30 ", "+new", " line 31"),  # they are not exactly so
+        ("@@ line 49", " twice", "+new"),  # nor once
+    ):
+        assert "not viewed" in refuse(bench, "*** Update File: a.txt", *section)
+
+
+def test_of_a_file_that_was_never_shown_nothing_changes(bench: Bench) -> None:
+    for lines in (10, 1000):
+        bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, lines)))
+        for section in (
+            ("@@", "+end"),
+            (" line 4", "+new", " line 5"),
+            ("@@ line 4", "+new"),
+            (" line 4", "-line 5"),
+        ):
+            assert "not viewed" in refuse(bench, "*** Update File: a.txt", *section)
+    assert 'Call view {"path": "a.txt", "offset": 1, "limit": 8}' in refuse(
+        bench, "*** Update File: a.txt", " line 4", "-line 5"
+    )
+
+
+# Of a refused patch what fits is kept.
+
+FITS = ("*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: new.txt", "+new")
+FITS_NOT = ("*** Update File: b.txt", "@@", "-tow", "+2")
+CORRECTED = ("*** Update File: b.txt", "@@", "-two", "+2")
+
+
+def test_only_the_section_that_failed_is_sent_again(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    assert 'put the line "*** Kept: 1" and' in refuse(bench, *FITS, *FITS_NOT)
+    outcome = bench.call("patch", patch=wrapped("*** Kept: 1", *CORRECTED))
+    assert files(bench.root) == {"a.txt": b"1\n", "new.txt": b"new\n", "b.txt": b"2\n"}
+    assert outcome.metadata["patch"] == wrapped(*FITS, *CORRECTED).rstrip("\n")
+    assert "nothing is kept under 1" in refuse(bench, "*** Kept: 1", *CORRECTED)
+
+
+def test_what_was_only_not_viewed_is_not_sent_again(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"}, view=False)
+    assert "Kept for the next patch: 2 sections" in refuse(bench, *FITS[:4], *CORRECTED)
+    bench.call("view", path="a.txt")
+    assert '"*** Kept: 2"' in refuse(bench, "*** Kept: 1")
+    bench.call("grep", pattern="two")
+    apply(bench, "*** Kept: 2")
+    assert files(bench.root) == {"a.txt": b"1\n", "b.txt": b"2\n"}
+
+
+def test_what_is_kept_is_judged_again_and_written_with_the_rest_or_not_at_all(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    refuse(bench, *FITS, *FITS_NOT)
+    bench.write("a.txt", "changed by a command\n")
+    message = refuse(bench, "*** Kept: 1", *CORRECTED)
+    assert "- kept, a.txt: a.txt changed since it was viewed" in message
+    bench.write("a.txt", "one\n")
+    bench.answer = lambda: Answer(False, "a rule denies new.txt")
+    assert refuse(bench, "*** Kept: 2", *CORRECTED).startswith("a rule denies new.txt")
+    assert [name for name, _ in bench.questions[-1][1]] == ["a.txt", "new.txt", "b.txt"]
+
+
+def test_what_is_kept_and_sent_again_all_the_same_is_put_in_once(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    added = ("*** Update File: a.txt", "@@ one", "+more")
+    refuse(bench, *added, *FITS[4:], *FITS_NOT)
+    apply(bench, "*** Kept: 1", *added, *FITS[4:], *CORRECTED)
+    assert (bench.root / "a.txt").read_text() == "one\nmore\n"
+
+
+def test_a_patch_that_does_not_go_on_from_it_drops_what_is_kept(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    refuse(bench, *FITS, *FITS_NOT)
+    apply(bench, *CORRECTED)
+    assert "nothing is kept under 1" in refuse(bench, "*** Kept: 1")
+
+
+def test_a_file_that_moves_is_kept_with_all_its_sections_or_not_at_all(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\n", "b.txt": "two\n"})
+    message = refuse(
+        bench,
+        "*** Update File: a.txt",
+        "*** Move to: c.txt",
+        "@@",
+        "-one",
+        "+1",
+        "@@",
+        "-tow",
+        "+2",
+        *CORRECTED,
+    )
+    assert "Kept for the next patch: 1 section that" in message
+    apply(bench, "*** Kept: 1")
+    assert files(bench.root) == {"a.txt": b"one\ntwo\n", "b.txt": b"2\n"}
+
+
+def test_a_number_that_is_none_is_told(bench: Bench) -> None:
+    for number in ("", "x", "0", "-1", "9" * 30):
+        assert "comes the number that a refused patch named" in refuse(
+            bench, f"*** Kept: {number}", *CORRECTED
+        )
+
+
+# Anchors that repeat those of the section before.
+
+
+def test_two_sections_under_one_heading(bench: Bench) -> None:
+    text = "class A:\n    a = 1\n    b = 2\n    c = 3\n\nclass B:\n    d = 3\n"
+    fill(bench, {"a.py": text})
+    apply(
+        bench, "*** Update File: a.py", "@@ class A:", "-    a = 1", "+    a = 2",
+        "@@ class A:", "     b = 2", "-    c = 3", "+    c = 4", "@@ class B:", "-    d = 3", "+    d = 4",
+    )  # fmt: skip
+    assert (bench.root / "a.py").read_text() == text.replace("a = 1", "a = 2").replace("= 3", "= 4")
+
+
+def test_under_a_repeated_heading_nothing_before_the_last_section_is_found(bench: Bench) -> None:
+    fill(bench, {"a.py": "class A:\n    a = 1\n    b = 2\n"})
+    refuse(
+        bench, "*** Update File: a.py", "@@ class A:", "-    b = 2", "+    b = 3",
+        "@@ class A:", "-    a = 1", "+    a = 2",
+    )  # fmt: skip
+
+
+def test_a_heading_that_comes_again_below_is_not_guessed_at(bench: Bench) -> None:
+    """The lines are behind the last section and behind the second place of the heading too."""
+    fill(bench, {"a.py": "def f():\n    a\n    x\ndef f():\n    b\n    x\n"})
+    message = refuse(
+        bench, "*** Update File: a.py", "@@ def f():", "-    a", "+    A", "@@ def f():", "-    x", "+    X"
+    )
+    assert "fits at several places (lines 3, 6)" in message
+
+
+def test_a_section_may_go_on_from_the_outer_heading_of_the_last(bench: Bench) -> None:
+    text = "class A:\n    def f():\n        a\n    def g():\n        a\n"
+    fill(bench, {"a.py": text})
+    apply(
+        bench, "*** Update File: a.py", "@@ class A:", "@@     def f():", "-        a", "+        b",
+        "@@ class A:", "@@     def g():", "-        a", "+        c",
+    )  # fmt: skip
+    assert (bench.root / "a.py").read_text() == text.replace("a\n    def g", "b\n    def g").replace(
+        "        a", "        c"
+    )
+
+
+# The result repeats little of what was sent.
+
+
+def test_of_a_long_change_the_result_shows_both_ends(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\nthree\nfour\n"})
+    said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
+    assert said.partition("a.txt:\n")[2] == (
+        "1|one\n2|two\n3|line 0\n[73 lines]\n77|line 74\n78|three\n79|four"
+    )
+
+
+def test_the_result_of_many_changes_is_short(bench: Bench) -> None:
+    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90}\n" for n in range(200))})
+    sections = [line for n in range(5, 200, 10) for line in ("@@", f"-line {n} {'x' * 90}", f"+{'y' * 150}")]
+    said = apply(bench, "*** Update File: a.txt", *sections)
+    assert len(said) < 1000
+    assert said.endswith("[further changed places are not shown]")
 
 
 def test_a_file_that_was_moved_is_known_under_its_new_name(bench: Bench) -> None:

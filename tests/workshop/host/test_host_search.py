@@ -30,6 +30,15 @@ class TestGrep:
             "a/a.py\n1:one\nb.py\n1:one\n3:one\n[3 matching lines in 2 files]"
         )
 
+    def test_context_is_limited_and_says_so(self, bench: Bench) -> None:
+        bench.write("a.py", "".join(f"line {n:02}\n" for n in range(1, 61)))
+        text = bench.text("grep", pattern="line 30", context=20)
+        assert text.count("\n") == 42
+        assert text.endswith("[1 matching line in 1 file]")
+        assert bench.text("grep", pattern="line 30", context=25).endswith(
+            "[1 matching line in 1 file; context is 20 lines at most]"
+        )
+
     def test_nothing_found_is_no_error(self, bench: Bench) -> None:
         bench.write("a.py", "one\n")
         outcome = bench.call("grep", pattern="zzz", glob="*.py")

@@ -83,9 +83,9 @@ def test_a_cut_is_never_within_a_character(bench: Bench, before: str) -> None:
 
 def test_lines_at_the_limit_are_followed_by_a_hint_only_if_there_are_more(bench: Bench) -> None:
     bench.write("a.txt", numbered(2000))
-    assert bench.text("view", path="a.txt").endswith("2000|line 2000")
+    assert bench.text("view", path="a.txt", offset=1).endswith("2000|line 2000")
     bench.write("a.txt", numbered(2001))
-    assert bench.text("view", path="a.txt").endswith(
+    assert bench.text("view", path="a.txt", offset=1).endswith(
         '2000|line 2000\n[to go on: view {"path": "a.txt", "offset": 2001}]'
     )
 
@@ -295,3 +295,99 @@ def test_a_large_file_under_the_limit_is_found_by_line(bench: Bench) -> None:
     outcome = bench.call("view", path="a.log", offset=LARGE // 64 - 1, limit=5)
     assert outcome.metadata["total"] == LARGE // 64
     assert outcome.content.count("0123456789abcde") == 2
+
+
+# A long file is outlined before it is shown.
+
+MODULE = """import os
+
+
+class A:
+    @property
+    def f(self) -> int:
+        def inner() -> int:
+            return 1
+        return inner()
+
+    async def g(self) -> None: ...
+
+
+if os.name:
+    def h() -> None:
+        pass
+"""
+
+
+def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
+    bench.write("a.py", MODULE + "# more\n" * 600)
+    assert bench.text("view", path="a.py") == (
+        "a.py: 616 lines. This is only its outline (first and last line of each definition); view the parts you need: "
+        'view {"path": "a.py", "offset": LINE, "limit": COUNT}\n'
+        "4-11 class A:\n5-9   def f(self) -> int:\n11-11   async def g(self) -> None: ...\n15-16 def h() -> None:"
+    )
+    assert bench.text("view", path="a.py", offset=4, limit=2).splitlines()[1:3] == [
+        "4|class A:",
+        "5|    @property",
+    ]
+    assert bench.text("view", path="a.py", limit=2000).endswith("616|# more")
+
+
+def test_an_outline_shows_no_line_that_may_then_be_edited(bench: Bench) -> None:
+    bench.write("a.py", MODULE + "# more\n" * 600)
+    bench.call("view", path="a.py")
+    message = bench.refusal("edit", path="a.py", old="import os\n", new="")
+    assert (
+        'Line 1 of a.py would change but was not viewed. Call view {"path": "a.py", "offset": 1,' in message
+    )
+    bench.call("view", path="a.py", offset=1, limit=7)
+    bench.call("edit", path="a.py", old="import os\n", new="")
+
+
+@pytest.mark.parametrize(
+    "name, text, outline",
+    [
+        ("a.ts", "export class A {\n  get(x: number): void {\n    if (x) {\n    }\n  }\n}\nconst b = 1\n",
+         ["1-6 export class A {", "2-6   get(x: number): void {", "7-607 const b = 1"]),
+        ("a.go", "type A struct {\n}\n\nfunc (a A) F() {\n}\nfunc g() {}\n",
+         ["1-3 type A struct {", "4-5 func (a A) F() {", "6-606 func g() {}"]),
+        ("a.rs", "pub(crate) struct A;\nimpl A {\n    pub async fn f() {}\n}\n",
+         ["1-1 pub(crate) struct A;", "2-604 impl A {", "3-604   pub async fn f() {}"]),
+        ("A.java",
+         "public final class A {\n    private static int f(int x) {\n        return g(x);\n    }\n    void g() {\n",
+         ["1-605 public final class A {", "2-4   private static int f(int x) {", "5-605   void g() {"]),
+        ("a.c", "#define X 1\nstruct a {\n};\nstatic int f(int x)\n{\n",
+         ["1-1 #define X 1", "2-3 struct a {", "4-605 static int f(int x)"]),
+        ("a.md", "# A\n## B\n```\n# no heading\n```\n## C\n# D\n",
+         ["1-6 # A", "2-5   ## B", "6-6   ## C", "7-607 # D"]),
+        ("a.py", "class A:\n    def f(self\nclass B:\nclass C:\n",
+         ["1-2 class A:", "2-2   def f(self", "3-3 class B:", "4-604 class C:"]),
+    ],
+)  # fmt: skip
+def test_outlines_of_other_languages(bench: Bench, name: str, text: str, outline: list[str]) -> None:
+    bench.write(name, text + "\n" * 600)
+    assert bench.text("view", path=name).splitlines()[1:] == outline
+
+
+def test_of_long_data_the_first_lines_are_shown(bench: Bench) -> None:
+    bench.write("a.json", "[\n" + "1,\n" * 1000 + "1]\n")
+    text = bench.text("view", path="a.json")
+    assert text.startswith("a.json: lines 1-200 of 1002\n1|[\n")
+    assert text.endswith('[to go on: view {"path": "a.json", "offset": 201}]')
+
+
+def test_an_outline_is_short_whatever_the_file(bench: Bench) -> None:
+    bench.write("a.py", "".join(f"def f{n}({'x' * 300}): pass\n\n" for n in range(5000)))
+    text = bench.text("view", path="a.py")
+    assert len(text) < 30_000
+    assert text.endswith("[4800 more]")
+    bench.write("b.py", "(" * 5000 + "\n" * 700 + "class A:\nclass B:\nclass C:\n")
+    assert "5701-5701 class A:" not in text
+    assert "701-701 class A:" in bench.text("view", path="b.py")
+
+
+def test_a_whole_class_of_small_things_is_left_out_first(bench: Bench) -> None:
+    bench.write(
+        "a.py", "".join(f"class A{n}:\n    def f(self): ...\n    def g(self): ...\n" for n in range(250))
+    )
+    assert bench.text("view", path="a.py").count("\n") == 201
+    assert "def f" not in bench.text("view", path="a.py")

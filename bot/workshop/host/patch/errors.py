@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.contracts.wording import count_of
 from bot.workshop.host.context import ToolFailure
 
 _MOST = 20
@@ -12,21 +13,26 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake. `line` is the patch's, from 1; `path` is the file as the patch names it, empty for none."""
+    """One mistake. `line` is the patch's, from 1, and 0 in what an earlier patch left; `path` is the file as the patch
+    names it, empty for none."""
 
     line: int
     path: str
     message: str
 
     def __str__(self) -> str:
-        where = f"line {self.line}, {self.path}" if self.path else f"line {self.line}"
+        line = f"line {self.line}" if self.line else "kept"
+        where = f"{line}, {self.path}" if self.path else line
         return f"{where}: {self.message.rstrip('.')}."
 
 
 class PatchError(ToolFailure):
-    """The patch cannot be applied. The message names every problem and says that nothing was written."""
+    """The patch cannot be applied. The message names every problem and says that nothing was written.
 
-    def __init__(self, problems: Sequence[Problem], fitting: int = 0) -> None:
+    `fitting` sections and operations are kept under the number `kept`, so that only the others must be sent again.
+    """
+
+    def __init__(self, problems: Sequence[Problem], fitting: int = 0, kept: int = 0) -> None:
         self.problems = tuple(problems)
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         head = f"Nothing was written: the patch has {count} (lines are those of the patch)."
@@ -34,7 +40,10 @@ class PatchError(ToolFailure):
         if len(problems) > _MOST:
             told.append(f"- and {len(problems) - _MOST} more")
         tail = "Send the whole patch again, corrected."
-        if fitting:
-            others = "1 other section fits" if fitting == 1 else f"{fitting} other sections fit"
-            tail = f"{others} as they are. {tail}" if fitting > 1 else f"{others} as it is. {tail}"
+        if kept:
+            tail = (
+                f"Kept for the next patch: {count_of(fitting, 'section')} that nothing is wrong with. Do not send them "
+                f'again: after "*** Begin Patch" put the line "*** Kept: {kept}" and below it only the corrected '
+                "sections, if any. All of it is then written together."
+            )
         super().__init__("\n".join([head, *told, tail]))

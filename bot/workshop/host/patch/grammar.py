@@ -1,6 +1,6 @@
 """The text of a patch as operations. Pure; nothing here knows a file.
 
-    patch   := "*** Begin Patch" op+ "*** End Patch"
+    patch   := "*** Begin Patch" ["*** Kept: " number] op* "*** End Patch"
     op      := "*** Add File: " path ("+" text)*
              | "*** Delete File: " path
              | "*** Update File: " path ["*** Move to: " path] section*
@@ -8,22 +8,24 @@
     line    := " " text | "-" text | "+" text | ""
 
 What a body line is, its first column decides, so that files which hold patches can be patched. Where a header is due it
-may be indented. The last line that is not blank is the patch's end, whatever stands before it.
+may be indented. The last line that is not blank is the patch's end, whatever stands before it. `Kept` stands for the
+sections of an earlier patch that was not written because others did not fit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from bot.workshop.host.patch.envelope import Numbered, unwrapped
+from bot.workshop.host.patch.envelope import BEGIN, END, Numbered, unwrapped
 from bot.workshop.host.patch.errors import PatchError, Problem
 
 HEADERS = ("*** Add File: ", "*** Delete File: ", "*** Update File: ")
 _ADD, _DELETE, _UPDATE = HEADERS
 _MOVE = "*** Move to: "
 _AT_END = "*** End of File"
+_KEPT = "*** Kept: "
 _ENVIRONMENT = "*** Environment ID:"
 _UNIFIED = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)? @@")
 _VALID = "Valid are " + ", ".join(f'"{header}PATH"' for header in HEADERS)
@@ -71,15 +73,50 @@ class Update:
 Operation = Add | Delete | Update
 
 
-def parse(text: str) -> tuple[Operation, ...]:
-    """The operations of a patch, in order. Raises `PatchError` with everything that is wrong with it."""
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """`kept` is the number of the earlier patch whose fitting sections come first; 0 for none."""
+
+    operations: tuple[Operation, ...]
+    kept: int = 0
+
+
+def parse(text: str) -> Patch:
+    """A patch's operations, in order. Raises `PatchError` with everything that is wrong with it."""
     reader = _Reader(unwrapped(text))
+    kept = reader.kept()
     operations = tuple(reader.operations())
     if reader.problems:
         raise PatchError(reader.problems)
-    if not operations:
+    if not operations and not kept:
         raise PatchError([Problem(1, "", f"The patch is empty: no files were modified. {_VALID}.")])
-    return operations
+    return Patch(operations, kept)
+
+
+def unnumbered(operation: Operation) -> Operation:
+    """The operation for another patch, which its lines have no numbers in."""
+    if isinstance(operation, Update):
+        sections = tuple(replace(section, line=0) for section in operation.sections)
+        return replace(operation, line=0, sections=sections)
+    return replace(operation, line=0)
+
+
+def write(operations: Iterable[Operation]) -> str:
+    """The operations as the text of one patch."""
+    lines: list[str] = []
+    for operation in operations:
+        if isinstance(operation, Add):
+            lines += [f"{_ADD}{operation.path}", *(f"+{line}" for line in operation.lines)]
+        elif isinstance(operation, Delete):
+            lines.append(f"{_DELETE}{operation.path}")
+        else:
+            lines.append(f"{_UPDATE}{operation.path}")
+            lines += [f"{_MOVE}{operation.move_to}"] if operation.move_to else []
+            for section in operation.sections:
+                lines += [f"@@ {anchor}" for anchor in section.anchors] or ["@@"]
+                lines += [sign + text for sign, text in section.body]
+                lines += [_AT_END] if section.at_end else []
+    return "\n".join([BEGIN, *lines, END])
 
 
 class _Reader:
@@ -90,6 +127,18 @@ class _Reader:
         self._at = 0
         self._path = ""
         self.problems: list[Problem] = []
+
+    def kept(self) -> int:
+        """The number after the first header, if that is `Kept`; 0 otherwise."""
+        if not (self._more and self._text.strip().startswith(_KEPT.rstrip())):
+            return 0
+        line, text = self._rows[self._at]
+        self._at += 1
+        number = text.strip()[len(_KEPT.rstrip()) :].strip()
+        if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
+            self._wrong(line, f'after "{_KEPT.rstrip()}" comes the number that a refused patch named')
+            return 0
+        return int(number)
 
     def operations(self) -> list[Operation]:
         found: list[Operation] = []

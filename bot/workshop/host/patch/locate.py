@@ -7,9 +7,10 @@ is no match. Where two places fit equally, neither is taken.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from bot.workshop.host.patch.grammar import Section
 
@@ -91,28 +92,36 @@ _LOOSE: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str]], ...] = 
 )
 
 
-def place(lines: Lines, section: Section, cursor: int) -> Placed | Missed:
-    """The section's place at or after line `cursor` (from 0)."""
-    found = _place(lines, section, cursor)
+def place(lines: Lines, section: Section, cursor: int, passed: Sequence[str] = ()) -> Placed | Missed:
+    """The section's place at or after line `cursor` (from 0). `passed` are the anchors of the section before, which
+    `cursor` is after: those that this one repeats need not come once more."""
+    found = _place(lines, section, cursor, passed)
     retry = isinstance(found, Missed) and found.kind in ("block", "end", "indent")
     if retry and section.body[-1] == (" ", "") and len(section.body) > 1:
         # An empty line at the end is often meant as "here the file ends".
-        again = _place(lines, replace(section, body=section.body[:-1]), cursor)
+        again = _place(lines, replace(section, body=section.body[:-1]), cursor, passed)
         if isinstance(again, Placed):
             return again
     return found
 
 
-def _place(lines: Lines, section: Section, cursor: int) -> Placed | Missed:
+def is_once(lines: Lines, wanted: Sequence[str]) -> bool:
+    """Whether these lines are in the file at one place, exactly as they are."""
+    return bool(wanted) and len(_all(lines.plain, wanted, 0)) == 1
+
+
+def _place(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) -> Placed | Missed:
     starts: list[tuple[int, int]] = [(cursor, 0)]
+    going_on: list[Placed | Missed] = []
     if section.anchors:
+        going_on = list(_going_on(lines, section, cursor, passed))
         anchored = _anchored(lines, section.anchors, cursor)
-        if isinstance(anchored, Missed):
+        if isinstance(anchored, Missed) and not going_on:
             return anchored
-        starts = anchored
+        starts = [] if isinstance(anchored, Missed) else anchored
     if not section.old:
         return _insertion(lines, section, starts)
-    found = [_block(lines, section, start, score) for start, score in starts]
+    found = [*(_block(lines, section, start, score) for start, score in starts), *going_on]
     placed = {one.start: one for one in reversed(found) if isinstance(one, Placed)}
     if len(placed) > 1:
         return Missed("ambiguous", places=tuple(start + 1 for start in sorted(placed)))
@@ -125,6 +134,23 @@ def _place(lines: Lines, section: Section, cursor: int) -> Placed | Missed:
         if isinstance(before, Placed):
             return Missed("order", places=(before.start + 1,))
     return first
+
+
+def _going_on(
+    lines: Lines, section: Section, cursor: int, passed: Sequence[str]
+) -> Iterator[Placed | Missed]:
+    """The place behind the section before, where this one repeats its first anchors."""
+    pairs = zip(section.anchors, passed, strict=False)
+    same = len(list(takewhile(lambda pair: pair[0].strip() == pair[1].strip(), pairs)))
+    if not same or not section.old:
+        return
+    start, score = cursor, 0
+    if rest := section.anchors[same:]:
+        anchored = _anchored(lines, rest, cursor)
+        if isinstance(anchored, Missed):
+            return
+        start, score = anchored[0]
+    yield _block_from(lines, section, section.old, start, score)
 
 
 def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[int, int]] | Missed:

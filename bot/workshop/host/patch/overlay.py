@@ -6,8 +6,10 @@ Several operations on one file work on each other's results. Nothing here writes
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from bot.workshop.host.commit import Change
@@ -15,11 +17,11 @@ from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import Loaded, load
 from bot.workshop.host.patch.draft import Draft
 from bot.workshop.host.patch.errors import PatchError, Problem
-from bot.workshop.host.patch.grammar import Add, Delete, Operation, Section, Update
-from bot.workshop.host.patch.locate import THRESHOLD, Lines, Missed, Placed, place
+from bot.workshop.host.patch.grammar import Add, Delete, Operation, Section, Update, unnumbered
+from bot.workshop.host.patch.locate import THRESHOLD, Lines, Missed, Placed, is_once, place
 from bot.workshop.host.patch.missed import why
 from bot.workshop.host.paths import relative, resolve
-from bot.workshop.host.shown import require_lines_shown, require_shown
+from bot.workshop.host.shown import NotShown, require_lines_shown, require_shown
 from bot.workshop.host.text import Encoding, Text
 
 
@@ -44,11 +46,12 @@ class Planned:
 
 
 def plan(context: Context, operations: Sequence[Operation]) -> Planned:
-    """What the operations come to. Raises `PatchError` with everything that stands in their way."""
+    """What the operations come to. Raises `PatchError` with everything that stands in their way; the operations and
+    sections that nothing is wrong with are then kept for the next patch."""
     overlay = _Overlay(context)
     for operation in operations:
         overlay.take(operation)
-    return overlay.planned()
+    return overlay.planned(operations)
 
 
 class _Overlay:
@@ -58,7 +61,7 @@ class _Overlay:
         self._problems: list[Problem] = []
         self._notes: list[str] = []
         self._scores: list[tuple[Section, str, int]] = []
-        self._fitting = 0
+        self._wrong_ones: set[int] = set()
 
     def take(self, operation: Operation) -> None:
         try:
@@ -68,23 +71,42 @@ class _Overlay:
                 self._delete(operation)
             else:
                 self._update(operation)
+        except NotShown as failure:
+            self._not_shown(operation, operation.path, failure)
         except ToolFailure as failure:
-            self._wrong(operation.line, operation.path, str(failure))
+            self._wrong(operation, operation.path, str(failure))
 
-    def planned(self) -> Planned:
+    def planned(self, operations: Sequence[Operation]) -> Planned:
         if sum(score for _, _, score in self._scores) > THRESHOLD:
             for section, path, score in self._scores:
                 self._wrong(
-                    section.line, path,
+                    section, path,
                     f"this section fits only with score {score}, and a whole patch may have {THRESHOLD} at most. Copy "
                     "its lines from a view as they are, with their white space",
                 )  # fmt: skip
-        changes = [] if self._problems else self._changes()
-        if not changes and not self._problems:
-            self._wrong(1, "", "The patch changes nothing: every file would be as it is")
         if self._problems:
-            raise PatchError(sorted(self._problems, key=lambda problem: problem.line), self._fitting)
+            fitting = tuple(self._fitting(operations))
+            kept = self._context.records.keep(list(map(unnumbered, fitting))) if fitting else 0
+            count = sum(len(one.sections) or 1 if isinstance(one, Update) else 1 for one in fitting)
+            raise PatchError(sorted(self._problems, key=lambda problem: problem.line), count, kept)
+        changes = self._changes()
+        if not changes:
+            raise PatchError([Problem(1, "", "The patch changes nothing: every file would be as it is")])
         return Planned(tuple(changes), tuple(self._notes))
+
+    def _fitting(self, operations: Sequence[Operation]) -> Iterator[Operation]:
+        """What nothing is wrong with. A file moves with all of its sections or not at all."""
+        for operation in operations:
+            if id(operation) in self._wrong_ones:
+                continue
+            if not isinstance(operation, Update):
+                yield operation
+                continue
+            sections = tuple(one for one in operation.sections if id(one) not in self._wrong_ones)
+            if len(sections) == len(operation.sections):
+                yield operation
+            elif sections and operation.move_to is None:
+                yield replace(operation, sections=sections)
 
     def _add(self, operation: Add) -> None:
         path = self._resolved(operation.path)
@@ -106,7 +128,7 @@ class _Overlay:
         file.draft, file.gone_because = None, "is deleted by this patch"
 
     def _update(self, operation: Update) -> None:
-        file = self._existing(operation.path)
+        file = self._existing(operation.path, by_lines=operation.move_to is None)
         assert file.draft is not None
         places = self._placed(file, file.draft, operation)
         if places is not None:
@@ -129,18 +151,19 @@ class _Overlay:
     def _placed(self, file: _File, draft: Draft, operation: Update) -> list[Placed] | None:
         """Where the sections go; `None`, with a problem for each that has no place, when one has none."""
         lines, cursor, missed = Lines(draft.lines), 0, 0
+        passed: tuple[str, ...] = ()
         places: list[Placed] = []
         for section in operation.sections:
-            found = place(lines, section, cursor)
+            found = place(lines, section, cursor, passed)
             if isinstance(found, Missed):
-                self._wrong(section.line, operation.path, why(found, section, draft.lines, cursor))
+                self._wrong(section, operation.path, why(found, section, draft.lines, cursor))
                 missed += 1
                 continue
-            cursor = found.end
+            cursor, passed = found.end, section.anchors
             try:
-                self._require_lines(file, found)
-            except ToolFailure as failure:
-                self._wrong(section.line, operation.path, str(failure))
+                self._require_lines(file, found, lines)
+            except NotShown as failure:
+                self._not_shown(section, operation.path, failure)
                 missed += 1
                 continue
             places.append(found)
@@ -151,18 +174,22 @@ class _Overlay:
                 self._notes.append(
                     f"{operation.path}, lines {first}-{last}: the added lines were {found.note}."
                 )
-        self._fitting += len(places)
         return places if not missed else None
 
-    def _require_lines(self, file: _File, placed: Placed) -> None:
+    def _require_lines(self, file: _File, placed: Placed, lines: Lines) -> None:
         """Of a file shown in part only that part may change; what this patch added was shown by it."""
         before = file.before or file.source
-        if before is not None and file.draft is not None:
-            first, last = file.draft.shown_as(placed.start, placed.end)
+        if before is None or file.draft is None:
+            return
+        unknown = self._context.records.get(before.path) is None
+        if unknown and not placed.section.old:
+            require_shown(self._context, before)
+        for start, end in [(placed.start, placed.end)] if unknown else _at_stake(placed, lines):
+            first, last = file.draft.shown_as(start, end)
             if first <= last:
                 require_lines_shown(self._context, before, first, last)
 
-    def _existing(self, asked: str) -> _File:
+    def _existing(self, asked: str, *, by_lines: bool = False) -> _File:
         """The file as the operations before left it, else as it is on disk: there, shown and not changed since."""
         path = self._resolved(asked)
         file = self._files.get(path)
@@ -170,7 +197,7 @@ class _Overlay:
             if os.path.islink(os.path.join(self._context.root, asked)):
                 raise ToolFailure(f"it is a link. Name the file it leads to, {relative(self._context, path)}")
             loaded = load(self._context, path, asked)
-            require_shown(self._context, loaded)
+            require_shown(self._context, loaded, by_lines=by_lines)
             content = loaded.text.content
             file = self._files[path] = _File(path, loaded, Draft.of(content), loaded.text.encoding)
         if file.draft is None:
@@ -203,5 +230,24 @@ class _Overlay:
         """Whether the file is no deletion of its own: it is a move's source, or only a stop of one."""
         return file.before is None or any(other.source is file.before for other in self._files.values())
 
-    def _wrong(self, line: int, path: str, message: str) -> None:
-        self._problems.append(Problem(line, path, message))
+    def _wrong(self, what: Operation | Section, path: str, message: str) -> None:
+        self._wrong_ones.add(id(what))
+        self._problems.append(Problem(what.line, path, message))
+
+    def _not_shown(self, what: Operation | Section, path: str, failure: NotShown) -> None:
+        """Nothing is wrong with it: it is kept, and tried again with the next patch."""
+        self._problems.append(Problem(what.line, path, f"{failure.reason} Call {failure.call}"))
+
+
+def _at_stake(placed: Placed, lines: Lines) -> Iterator[tuple[int, int]]:
+    """The lines, from 0, that must have been shown: those that are removed, where the lines of the section are in the
+    file once and exactly as they are written; else all of them, since the place may be another than is meant."""
+    if placed.score or not is_once(lines, placed.section.old):
+        yield placed.start, placed.end
+        return
+    at = placed.start
+    for sign, group in groupby(placed.section.body, key=itemgetter(0)):
+        size = 0 if sign == "+" else len(list(group))
+        if sign == "-":
+            yield at, at + size
+        at += size

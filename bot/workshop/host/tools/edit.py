@@ -40,7 +40,7 @@ def _replace(
     file = load(context, path, asked)
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
-    require_shown(context, file)
+    require_shown(context, file, by_lines=True)
     match = find(file.text.content, old)
     if not match.spans:
         raise _not_found(file, old, new)

@@ -16,6 +16,7 @@ from bot.workshop.host.matches import MAX_CONTEXT, render
 from bot.workshop.host.paths import resolve_readable, shown
 from bot.workshop.host.place import Place, place_of
 from bot.workshop.host.search import Engine, GitEngine, Hit, PythonEngine, Query, SearchUnavailableError
+from bot.workshop.host.shown import count_as_shown
 from bot.workshop.host.specs import MAX_MATCHES, MODES
 
 
@@ -28,6 +29,7 @@ class _Wish:
     glob: str
     mode: str
     around: int
+    too_wide: bool = False
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -38,9 +40,9 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             engine: Engine = (
                 GitEngine(git, wish.query, seen) if git else PythonEngine(wish.query, context.cancelled)
             )
-            return _answer(engine, wish)
+            return _answer(engine, wish, context)
         except SearchUnavailableError:
-            return _answer(PythonEngine(wish.query, context.cancelled), wish)
+            return _answer(PythonEngine(wish.query, context.cancelled), wish, context)
 
 
 def _read(arguments: Mapping[str, Any], context: Context) -> _Wish:
@@ -66,10 +68,11 @@ def _read(arguments: Mapping[str, Any], context: Context) -> _Wish:
     query = Query(pattern, given.flag(arguments, "literal"), place.root, place.below, names)
     glob = given.text(arguments, "glob", "")
     around = given.integer(arguments, "context", 0, 0, MAX_CONTEXT)
-    return _Wish(query, place, glob, given.choice(arguments, "mode", MODES), around)
+    too_wide = given.integer(arguments, "context", 0, 0, 1 << 40) > around
+    return _Wish(query, place, glob, given.choice(arguments, "mode", MODES), around, too_wide)
 
 
-def _answer(engine: Engine, wish: _Wish) -> ToolOutcome:
+def _answer(engine: Engine, wish: _Wish, context: Context) -> ToolOutcome:
     counts = _filtered(engine.counts(), wish)
     total, count = sum(counts.values()), len(counts)
     metadata = {"matches": total, "files": count}
@@ -80,7 +83,10 @@ def _answer(engine: Engine, wish: _Wish) -> ToolOutcome:
     paths = sorted(counts)
     if wish.mode == "lines":
         hits = _first_hits(engine, paths, counts)
-        lines = render(wish.place, hits, wish.around)
+        found = list(render(wish.place, hits, wish.around))
+        lines = [line for file in found for line in file.text]
+        for file in found:
+            count_as_shown(context, file.path, file.whole)
         cut = total > len(hits)
         note = f'; the first {len(hits)} are shown, narrow with path or glob, or set mode "files"'
     else:
@@ -90,7 +96,8 @@ def _answer(engine: Engine, wish: _Wish) -> ToolOutcome:
         ]
         cut = count > MAX_MATCHES
         note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
-    summary = f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note if cut else ''}]"
+    wide = f"; context is {MAX_CONTEXT} lines at most" if wish.too_wide and wish.mode == "lines" else ""
+    summary = f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note if cut else ''}{wide}]"
     return ToolOutcome("\n".join([*lines, summary]), metadata={**metadata, "truncated": cut})
 
 

@@ -1,8 +1,12 @@
-"""`patch`: several files added, changed, moved and deleted in one call, wholly or not at all."""
+"""`patch`: several files added, changed, moved and deleted in one call, wholly or not at all.
+
+What fits of a patch that is refused is kept, and the next patch may go on from it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +16,61 @@ from bot.workshop.host.attempts import counted
 from bot.workshop.host.commit import Change, commit
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.diff import Block, compare
-from bot.workshop.host.patch.grammar import Operation, Update, parse
+from bot.workshop.host.patch.grammar import Operation, Patch, Update, parse, write
 from bot.workshop.host.patch.overlay import plan
 from bot.workshop.host.paths import resolve
-from bot.workshop.host.snippet import AROUND, excerpt
+from bot.workshop.host.snippet import AROUND, ends, within_echo
 from bot.workshop.host.text import split_lines, to_lf
-
-_SHOWN_PLACES = 10
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    operations = parse(given.text(arguments, "patch"))
+    patch = parse(given.text(arguments, "patch"))
+    operations = _together(patch, context)
     with counted(context, lambda: list(_paths(operations, context))) as note:
         planned = plan(context, operations)
         done = commit(context, "patch", planned.changes)
+    context.records.drop_kept()
     additions = sum(file["additions"] for file in done.files)
     removals = sum(file["removals"] for file in done.files)
     head = f"Patched {_count(done.files)} (+{additions} -{removals})."
     lines = [f"{head} {note}".rstrip(), *map(_line, _told(done.files)), *planned.notes]
-    lines += _places(done.files, planned.changes)
-    metadata = {"additions": additions, "removals": removals, "files": list(done.files)}
+    lines += within_echo(_places(done.files, planned.changes), "[further changed places are not shown]")
+    metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
+    if patch.kept:
+        metadata["patch"] = write(operations)
     return ToolOutcome("\n".join(filter(None, [*lines, done.said])), metadata=metadata)
+
+
+def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
+    """What was kept and then what is new. A patch that does not go on from what was kept drops it."""
+    if not patch.kept:
+        context.records.drop_kept()
+        return patch.operations
+    kept = context.records.kept(patch.kept)
+    if not kept:
+        raise ToolFailure(
+            f"Nothing was written: nothing is kept under {patch.kept} any more. Send the whole patch without that "
+            "line."
+        )
+    return (*kept, *_without_repeats(kept, patch.operations))
+
+
+def _without_repeats(kept: Sequence[Operation], new: Sequence[Operation]) -> Iterator[Operation]:
+    """The new operations without what is kept already: sent again all the same, it would be put in twice."""
+    known = {write([part]) for operation in kept for part in _parts(operation)}
+    for operation in new:
+        parts = [part for part in _parts(operation) if write([part]) not in known]
+        if len(parts) == len(_parts(operation)):
+            yield operation
+        else:
+            yield from parts
+
+
+def _parts(operation: Operation) -> list[Operation]:
+    """An update that moves nothing as one for each of its sections."""
+    if not isinstance(operation, Update) or operation.move_to:
+        return [operation]
+    return [replace(operation, sections=(section,)) for section in operation.sections]
 
 
 def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
@@ -67,21 +105,18 @@ def _line(file: Mapping[str, Any]) -> str:
 
 
 def _places(files: Sequence[Mapping[str, Any]], changes: Sequence[Change]) -> Iterator[str]:
-    """The changed lines of the first files, so that the next edit needs no view; what was added is known already."""
-    left = _SHOWN_PLACES
+    """The changed lines, so that the next edit needs no view; what was added is known already."""
     for file, change in zip(_told(files), changes, strict=True):
         before = change.before or change.source
         if before is None or change.after is None or not (file["additions"] or file["removals"]):
             continue
-        if not left:
-            yield "[further changed places are not shown]"
-            return
         lf = to_lf(change.after.content)
         lines = split_lines(lf)
-        places = list(_windows(compare(before.lf, lf, "").blocks))[:left]
-        left -= len(places)
-        yield f"{file['path']}:"
-        yield "\n--\n".join(excerpt(lines, *place) for place in places) or "[the file is empty now]"
+        places = [ends(lines, *place) for place in _windows(compare(before.lf, lf, "").blocks)]
+        mark = f"{file['path']}:\n"
+        for place in places:
+            yield f"{mark}{place or '[the file is empty now]'}"
+            mark = "--\n"
 
 
 def _windows(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""`view`: the lines of a text file, numbered. What it shows may be edited afterwards."""
+"""`view`: the lines of a text file, numbered, or of a long one its outline. What it shows may be edited afterwards."""
 
 from __future__ import annotations
 
@@ -11,11 +11,28 @@ from bot.contracts.tools import ToolOutcome
 from bot.workshop.host import arguments as given
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.files import LARGE, opened, read_all, sha256
-from bot.workshop.host.paths import failure, relative, resolve_readable
-from bot.workshop.host.shown import view_call
+from bot.workshop.host.paths import failure, inside, relative, resolve_readable
+from bot.workshop.host.shown import LONG, view_call
 from bot.workshop.host.specs import MAX_LINES
-from bot.workshop.host.text import SNIFF, NotTextError, Text, decode, is_binary, line_ends, sniff, to_lf
+from bot.workshop.host.text import (
+    SNIFF,
+    NotTextError,
+    Text,
+    count_lines,
+    decode,
+    is_binary,
+    line_ends,
+    sniff,
+    split_lines,
+    to_lf,
+)
 from bot.workshop.host.window import MAX_LINE, Window, of_stream, of_text
+
+_HEAD = 200
+"""Lines shown of a long file without an outline: data, a log, prose."""
+
+_FEWEST = 3
+"""Definitions that make an outline."""
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -32,7 +49,31 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         text = decode(data)
     except NotTextError as error:
         raise _not_text(name, len(data), str(error)) from None
+    no_range = arguments.get("offset") is None and arguments.get("limit") is None
+    if no_range and inside(str(path), context.real_root) and count_lines(to_lf(text.content)) > LONG:
+        return _long(context, path, name, data, text)
     return _whole(context, path, name, data, text, first, limit)
+
+
+def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> ToolOutcome:
+    """The outline, else the first lines: the whole of it would stay in the conversation and be sent with each turn."""
+    from bot.workshop.host.outline import outline  # only long files pay for it
+
+    lf = to_lf(text.content)
+    lines = split_lines(lf)
+    found = outline(name, lines)
+    if len(found) < _FEWEST:
+        return _whole(context, path, name, data, text, 1, _HEAD)
+    context.records.show(path, sha256(data), lf, ())
+    part = f'{view_call(name)[:-1]}, "offset": LINE, "limit": COUNT}}'
+    head = (
+        f"{name}: {len(lines)} lines. This is only its outline (first and last line of each definition); view the "
+        f"parts you need: {part}"
+    )
+    content = "\n".join([head, *found])
+    return ToolOutcome(
+        content, metadata={"path": name, "total": len(lines), "outline": True, "truncated": True}
+    )
 
 
 def _whole(
