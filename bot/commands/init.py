@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.doctor.here import project_here
+from bot.doctor.here import detected_here
 from bot.doctor.propose import KEYS, Proposed, propose
 
 EXAMPLE = "slash-agent init --repo . --yes"
@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also write the shipped maintenance tasks, and the workflow that runs them",
     )
+    parser.add_argument("--no-try", action="store_true", help="do not run each check once in the sandbox")
     parser.add_argument("--yes", action="store_true", help="ask nothing")
     parser.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
     proposed = propose(
-        project_here(root), arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews
+        detected_here(root), arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews
     )
     missing = [file for file in proposed if not (root / file.path).exists()]
     for file in proposed:

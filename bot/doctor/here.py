@@ -11,8 +11,8 @@ from bot.checkout.leftovers import FIX, left_behind
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.wall import Canary, Wall
 from bot.doctor.finding import Finding, State
-from bot.doctor.project import Project, describe
-from bot.evidence.detect import Check, detect_checks
+from bot.environment.detect import detect
+from bot.environment.detected import Detected
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.providers.reach import PLACES, has_key, reach
@@ -31,6 +31,19 @@ _RUNS_TASKS = re.compile(
 _MAX_FILE = 256 * 1024
 _MOST_FILES = 50_000
 _WARNINGS = 3
+_NOT_SOURCE = {
+    ".git",
+    "node_modules",
+    ".venv",
+    "venv",
+    ".tox",
+    ".nox",
+    "target",
+    "vendor",
+    ".cargo-home",
+    ".m2",
+    ".npm-tools",
+}
 
 
 def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
@@ -126,14 +139,9 @@ def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     return [Finding("credentials", State.WARNING, " ".join(said), FIX)] if said else []
 
 
-def checks_here(root: Path) -> tuple[Check, ...]:
-    """What the files of the checkout suggest as checks."""
-    return detect_checks(_paths(root), lambda path: _text(root / path))
-
-
-def project_here(root: Path) -> Project:
-    """How the checkout's checks are run, for whoever writes that down."""
-    return describe(_paths(root), lambda path: _text(root / path))
+def detected_here(root: Path) -> Detected:
+    """How the checkout is set up and checked, by its files."""
+    return detect(_paths(root), lambda path: _text(root / path))
 
 
 def _policy(root: Path) -> Finding:
@@ -162,9 +170,9 @@ def _checks(root: Path, policy: Finding) -> list[Finding]:
     if read.checks:
         named = ", ".join(f"`{check.command}`" for check in read.checks)
         return [Finding("checks", State.OK, f"The policy names {named}.")]
-    detected = checks_here(root)
+    detected = detected_here(root).checks
     if detected:
-        named = ", ".join(f"`{check.command}`" for check in detected)
+        named = ", ".join(f"`{check.plain}`" for check in detected)
         return [Finding("checks", State.OK, f"The policy names none; found {named}.")]
     said = "No check was found: a pull request will carry no evidence."
     return [Finding("checks", State.WARNING, said, f"name some under `checks:` in {POLICY_FILE}")]
@@ -173,7 +181,7 @@ def _checks(root: Path, policy: Finding) -> list[Finding]:
 def _paths(root: Path) -> list[str]:
     found: list[str] = []
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in (".git", "node_modules", ".venv")]
+        folders[:] = [name for name in folders if name not in _NOT_SOURCE]
         found += [os.path.relpath(os.path.join(folder, name), root) for name in files]
         if len(found) > _MOST_FILES:
             break

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.doctor.project import Project
+from bot.environment.detected import Detected, source_of
 from bot.policy.load import POLICY_FILE
 from bot.policy.published import EDITORS
 from bot.tasks.task import FOLDER
@@ -24,35 +23,28 @@ _POLICY = f"""\
 # What the agent may do in this repository. `slash-agent policy check` reads it; only the default branch's copy counts.
 version: 1
 """
-_FOUND = """
+_CHECKS = """
 # Run before and after each change, in the sandbox; the results stand in the pull request.
 checks:
 """
-_NONE_FOUND = """
+_NO_CHECKS = """
 # No check was found. Name the commands that tell whether a change is sound: they are run before and after each one.
 # checks:
 #   - make test
 """
-_PREPARE = """
-# The sandbox has no network. Commands that only need files go here; what needs a network is done by steps of the
-# workflow before the agent's, and brought along:
-# setup: [make prepare]
-# bring: [.venv, node_modules]
+_SETUP = """
+# Run once in the sandbox, before the first check. `egress` names the package registries that a command may reach;
+# checks have no network. A command is skipped if the folder that it creates is there already.
+setup:
 """
-_BROUGHT = """
-# The sandbox has no network: what the checks need is installed by the workflow, before the agent's step, and brought
-# along. Commands that need files alone go under `setup:`.
-bring: [{}]
+_NO_SETUP = """
+# The sandbox has no network. Commands that the checks need first go here, with the package registries that they use:
+# setup:
+#   - command: make prepare
+#     egress: [python]
 """
-_INSTALL = """\
-      - name: Fetch the repository
-        uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        with:
-          persist-credentials: false
-          ref: ${{ github.event.repository.default_branch }}
-      # No key is in this step's environment, and of a pull request nothing is installed.
-      - name: Install what the checks need
-        run: |
+_LEFT_OUT = """
+# Not taken over from CI:
 """
 
 
@@ -65,15 +57,12 @@ class Proposed:
     why: str
 
 
-def propose(project: Project, provider: str, *, tasks: bool, reviews: bool = False) -> list[Proposed]:
+def propose(detected: Detected, provider: str, *, tasks: bool, reviews: bool = False) -> list[Proposed]:
     """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along and the workflow that runs
     them, with `reviews` the workflow that reviews each pull request."""
-    installs = " and installs what the checks need" if project.install else ""
     found = [
-        Proposed(POLICY_FILE, policy_text(project), "the policy, with the checks that were found"),
-        Proposed(
-            WORKFLOW, workflow_text(provider, project.install), f"the workflow that hears /agent{installs}"
-        ),
+        Proposed(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
+        Proposed(WORKFLOW, workflow_text(provider), "the workflow that hears /agent"),
     ]
     if reviews:
         found.append(
@@ -90,25 +79,39 @@ def propose(project: Project, provider: str, *, tasks: bool, reviews: bool = Fal
     return found
 
 
-def policy_text(project: Project) -> str:
+def policy_text(detected: Detected) -> str:
     """A policy that loads, and says nothing that the built-in one says already."""
-    prepare = _BROUGHT.format(", ".join(map(_quoted, project.bring))) if project.bring else _PREPARE
-    if not project.checks:
-        return _POLICY + _NONE_FOUND + prepare
-    listed = "".join(f"  - {_quoted(check.command)}\n" for check in project.checks)
-    return _POLICY + _FOUND + listed + prepare
+    parts = [_POLICY, _CHECKS if detected.checks else _NO_CHECKS]
+    parts += [
+        f"  - name: {_quoted(one.name)} # from {_comment(one.source)}\n    command: {_quoted(one.command)}\n"
+        for one in detected.checks
+    ]
+    parts.append(_SETUP if detected.setup else _NO_SETUP)
+    parts += [
+        f"  - command: {_quoted(one.guarded)} # from {_comment(one.source)}\n    egress: [{', '.join(one.egress)}]\n"
+        for one in detected.setup
+    ]
+    if detected.omissions:
+        parts.append(_LEFT_OUT)
+        parts += [
+            f"#   {_comment(one.what)} ({_comment(one.source)}): {_comment(one.reason)}\n"
+            for one in detected.omissions
+        ]
+    return "".join(parts)
 
 
-def workflow_text(provider: str, install: Sequence[str] = ()) -> str:
-    """A call of our workflow; where something has to be installed before, its two jobs written out."""
-    name = "two-jobs.yml" if install else "agent.yml"
-    steps = _INSTALL + "".join(f"          {command}\n" for command in install)
-    return _filled(name, provider).replace("$PREPARE", steps)
+def workflow_text(provider: str) -> str:
+    """A call of our workflow, which prepares the environment itself."""
+    return _filled("agent.yml", provider)
 
 
 def _filled(template: str, provider: str) -> str:
     text = (_TEMPLATES / template).read_text(encoding="utf-8")
     return text.replace("$INPUT", f"{provider}-api-key").replace("$KEY", KEYS[provider])
+
+
+def _comment(text: str) -> str:
+    return source_of(text)
 
 
 def _quoted(command: str) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from bot.checkout.blobs import blobs_at
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request
-from bot.evidence.detect import Check, detect_checks
+from bot.evidence.detect import Check
 from bot.gate.secrets import Finder
 from bot.policy.load import load_policy
 from bot.policy.schema import CheckSpec, Policy
 from bot.tasks.task import Task
+
+if TYPE_CHECKING:
+    from bot.environment.detected import Detected
 
 
 def base_policy(checkout: Checkout, request: Request, task: Task | None = None) -> Policy:
@@ -82,13 +87,28 @@ def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
 
 
 def checks_of(policy: Policy, checkout: Checkout, task: Task | None) -> tuple[Check, ...]:
-    """The policy's, else those that the files suggest; and the task's own."""
+    """The policy's, else those that the repository's CI and manifests suggest; and the task's own."""
     own = _as_checks(task.checks if task else ())
     if policy.checks:
         return (*_as_checks(policy.checks), *own)
+    found = detected_at(checkout).checks
+    return (*(Check(one.name, one.plain, detected=True) for one in found), *own)
+
+
+def detected_at(checkout: Checkout) -> Detected:
+    """How the repository is set up and checked, by the files of the base commit."""
+    from bot.environment.detect import detect, files_read
+
     listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
-    return (*detect_checks(paths, lambda path: _file_at(checkout, checkout.base_sha, path)), *own)
+    known = blobs_at(checkout.git, checkout.base_sha, files_read(paths))
+
+    def read(path: str) -> str | None:
+        if path in known:
+            return known[path].decode(errors="replace")
+        return _file_at(checkout, checkout.base_sha, path)
+
+    return detect(paths, read)
 
 
 def _as_checks(specs: Sequence[CheckSpec]) -> tuple[Check, ...]:

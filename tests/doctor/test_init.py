@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.doctor.project import Project, describe
 from bot.doctor.propose import KEYS, policy_text, propose, workflow_text
-from bot.evidence.detect import Check
+from bot.environment.detect import detect
+from bot.environment.detected import Detected, DetectedCheck, Kind, Omission, Step
 from bot.policy.load import load_policy
 from bot.tasks.file import read_task
 from tests.support import warm
@@ -25,7 +25,8 @@ BIN = Path(sys.executable).parent
 
 
 def init(repo: Path, *args: str, stdin: str = "") -> Ran:
-    done = warm.run(command("init", "--repo", repo, *args), input=stdin)
+    """Without trying the checks: what they need would be downloaded."""
+    done = warm.run(command("init", "--repo", repo, "--no-try", *args), input=stdin)
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
@@ -47,7 +48,7 @@ def repo(tmp_path: Path) -> Path:
 def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
     assert init(repo, "--yes").code == 0
     policy = load_policy((repo / ".github" / "agent.yml").read_text())
-    assert [check.command for check in policy.checks] == ["python3 -m pytest -q"]
+    assert [check.command for check in policy.checks] == [".venv/bin/python -m pytest -q"]
 
 
 def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -> None:
@@ -61,8 +62,12 @@ def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -
 @given(st.lists(st.text(min_size=1).filter(str.strip), max_size=3, unique=True))
 def test_any_command_survives_being_written_down(commands: list[str]) -> None:
     printable = [command for command in commands if command.isprintable()]
-    checks = load_policy(policy_text(Project(tuple(Check(one, one) for one in printable)))).checks
-    assert [check.command for check in checks] == printable
+    checks = tuple(DetectedCheck(one, one, one, Kind.TESTS, "a file") for one in printable)
+    policy = load_policy(
+        policy_text(Detected(checks=checks, setup=tuple(Step(one, "x") for one in printable)))
+    )
+    assert [check.command for check in policy.checks] == printable
+    assert [step.command for step in policy.setup] == printable
 
 
 def test_twice_writes_nothing_over(repo: Path) -> None:
@@ -147,12 +152,9 @@ def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
     assert job["permissions"] == most
 
 
-@pytest.mark.parametrize("install", [(), ("npm ci", "(cd web && go mod vendor)")])
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
-def test_the_workflow_is_clean_to_the_linters(
-    tmp_path: Path, provider: str, install: tuple[str, ...]
-) -> None:
-    text = workflow_text(provider, install)
+def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> None:
+    text = workflow_text(provider)
     assert "$" not in text.replace("${{", "")
     repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": text})
     commit_all(repo)
@@ -168,7 +170,7 @@ def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
 
 
 def test_the_key_is_the_providers() -> None:
-    texts = {file.path: file.text for file in propose(Project(), "openai", tasks=False)}
+    texts = {file.path: file.text for file in propose(Detected(), "openai", tasks=False)}
     assert "secrets.OPENAI_API_KEY" in texts[".github/workflows/agent.yml"]
     assert "ANTHROPIC" not in texts[".github/workflows/agent.yml"]
 
@@ -186,10 +188,10 @@ def test_the_workflow_to_copy_is_our_own_written_out() -> None:
 
 TOX = "[tox]\nenvlist = py311,lint\n[testenv]\ndeps = -rrequirements/test.txt\ncommands = pytest {posargs}\n"
 SHAPES: dict[str, tuple[dict[str, str], list[str], list[str], list[str]]] = {
-    "python with tox": (
+    "python with requirements": (
         {"tox.ini": TOX, "requirements/test.txt": "pytest\n", "tests/unit/test_x.py": "", "setup.py": ""},
         [".venv/bin/python -m pytest -q"],
-        ["python3 -m venv .venv", ".venv/bin/python -m pip install pytest -e . -r requirements/test.txt"],
+        ["[ -d .venv ] || (python3 -m venv .venv && .venv/bin/python -m pip install -q -e . -r requirements/test.txt)"],
         [".venv"],
     ),
     "python without anything to install": (
@@ -197,27 +199,32 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str], list[str]]] = {
     ),
     "node with pnpm": (
         {"package.json": '{"scripts": {"test": "vitest run", "lint": "x"}, "devDependencies": {"vitest": "1"}}',
-         "pnpm-lock.yaml": ""},
-        ["npm test --silent"], ["corepack enable && pnpm install --frozen-lockfile"], ["node_modules"],
+         "pnpm-lock.yaml": "lockfileVersion: '6.0'"},
+        ['PATH="$PWD/.npm-tools/node_modules/.bin:$PATH" pnpm test',
+         'PATH="$PWD/.npm-tools/node_modules/.bin:$PATH" pnpm run lint'],
+        [("[ -d node_modules ] || (npm install --no-save --no-package-lock --prefix .npm-tools pnpm@8 && "
+         'PATH="$PWD/.npm-tools/node_modules/.bin:$PATH" pnpm install --frozen-lockfile)')],
+        ["node_modules"],
     ),
     "node with its own lock": (
         {"package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "package-lock.json": "{}"},
-        ["npm test --silent"], ["npm ci"], ["node_modules"],
+        ["npm test"], ["[ -d node_modules ] || (npm ci)"], ["node_modules"],
     ),
     "go": ({"go.mod": "module x\n\nrequire a.b/c v1.0.0\n", "main_test.go": ""}, ["go test ./..."],
-           ["go mod vendor"], ["vendor"]),
+           ["[ -d vendor ] || (go mod vendor)"], ["vendor"]),
     "go that is vendored": ({"go.mod": "module x\nrequire a.b/c v1\n", "vendor/modules.txt": ""},
                             ["go test ./..."], [], []),
     "rust": ({"Cargo.toml": "[workspace]\nmembers = ['a']\n", "a/Cargo.toml": "", "a/src/lib.rs": ""},
-             ["cargo test"], [], []),
+             ['CARGO_HOME="$PWD/.cargo-home" CARGO_NET_OFFLINE=true cargo test'],
+             ['[ -d .cargo-home ] || (CARGO_HOME="$PWD/.cargo-home" cargo fetch)'], [".cargo-home"]),
     "mixed": (
         {"backend/pyproject.toml": "[project]\nname = 'x'\n", "backend/tests/test_a.py": "import pytest\n",
          "frontend/package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "README.md": "",
          "odd $(touch x)/package.json": '{"scripts": {"test": "jest"}}'},
-        ["cd backend && .venv/bin/python -m pytest -q", "cd frontend && npm test --silent"],
-        ["(cd backend && python3 -m venv .venv)",
-         "(cd backend && .venv/bin/python -m pip install pytest -e .)",
-         "(cd frontend && npm install --no-package-lock)"],
+        ["cd backend && .venv/bin/python -m pytest -q", "cd frontend && npm test"],
+        [("[ -d backend/.venv ] || (cd backend && python3 -m venv .venv && "
+         ".venv/bin/python -m pip install -q -e . pytest)"),
+         "[ -d frontend/node_modules ] || (cd frontend && npm install --no-package-lock)"],
         ["backend/.venv", "frontend/node_modules"],
     ),
     "nothing that is known": ({"main.zig": "", "package.json": "no JSON"}, [], [], []),
@@ -226,24 +233,34 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str], list[str]]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str) -> None:
-    files, checks, install, bring = SHAPES[shape]
-    found = describe(sorted(files), files.get)
+    files, checks, setup, bring = SHAPES[shape]
+    found = detect(files, files.get)
     assert [check.command for check in found.checks] == checks
-    assert list(found.install) == install
+    assert [step.guarded for step in found.setup] == setup
     assert list(found.bring) == bring
     policy = load_policy(policy_text(found))
     assert [check.command for check in policy.checks] == checks
-    assert list(policy.bring) == bring
+    assert [step.command for step in policy.setup] == setup
 
 
-@pytest.mark.parametrize("shape", ["python with tox", "node with pnpm", "go", "rust", "mixed"])
+@pytest.mark.parametrize("shape", ["python with requirements", "node with pnpm", "go", "rust", "mixed"])
 def test_what_it_writes_is_sound_for_each_shape(tmp_path: Path, shape: str) -> None:
     repo = make_repository(tmp_path / "project", SHAPES[shape][0])
     assert init(repo, "--yes").code == 0
     checked = warm.run(command("policy", "check", repo / ".github" / "agent.yml"))
     assert checked.returncode == 0, checked.stdout + checked.stderr
     commit_all(repo)
-    file = ".github/workflows/agent.yml"
-    linted(repo, file)
-    text = (repo / file).read_text()
-    assert all(f"          {line}\n" in text for line in SHAPES[shape][2])
+    linted(repo, ".github/workflows/agent.yml")
+
+
+def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
+    """A file's name or a step's title may hold anything: in the policy it is a comment, and stays one."""
+    hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
+    found = Detected(
+        checks=(DetectedCheck("a", "true", "true", Kind.TESTS, hostile),),
+        setup=(Step("true", hostile),),
+        omissions=(Omission(hostile, hostile, hostile),),
+    )
+    policy = load_policy(policy_text(found))
+    assert [step.command for step in policy.setup] == ["true"]
+    assert [check.command for check in policy.checks] == ["true"]

@@ -14,8 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from bot.contracts.request import Tier
-from bot.doctor.project import Project
 from bot.doctor.propose import policy_text
+from bot.environment.detected import Detected
 from bot.policy import published
 from bot.policy.defaults import default_tiers
 from bot.policy.errors import PolicyError
@@ -219,7 +219,7 @@ def test_what_the_schema_refuses_the_loader_refuses(seed: int) -> None:
 
 
 def test_what_init_writes_names_the_schema_in_its_first_line() -> None:
-    text = policy_text(Project((), (), ()))
+    text = policy_text(Detected())
     assert text.splitlines()[0] == f"# yaml-language-server: $schema={published.schema()['$id']}"
     load_policy(text)
 

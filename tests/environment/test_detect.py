@@ -1,4 +1,4 @@
-"""The obvious checks of a repository without a policy, by the files at its base commit."""
+"""What is detected in a repository by the files at its base commit, without and with CI."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.evidence.detect import detect_checks
+from bot.environment.detect import detect
 
 TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        import app\n"
 
 
 def commands(files: Mapping[str, str | None]) -> list[str]:
-    checks = detect_checks(files, lambda name: files.get(name))
-    assert all(check.detected for check in checks)
-    return [check.command for check in checks]
+    return [check.plain for check in detect(files, lambda name: files.get(name)).checks]
 
 
 @pytest.mark.parametrize(
@@ -36,14 +34,14 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"a_test.py": "", "pyproject.toml": "[tool.pytest.ini_options]"}, ["python3 -m pytest -q"]),
         ({"a_test.py": "", "requirements-dev.txt": "pytest==9"}, ["python3 -m pytest -q"]),
         ({"pyproject.toml": "pytest"}, []),
-        ({"package.json": '{"scripts": {"test": "node --test"}}'}, ["npm test --silent"]),
+        ({"package.json": '{"scripts": {"test": "node --test"}}'}, ["npm test"]),
         ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, []),
         ({"package.json": '{"scripts": []}'}, []),
         ({"package.json": "[]"}, []),
         ({"package.json": "{"}, []),
         ({"package.json": "[" * 100_000}, []),
         ({"package.json": None}, []),
-        ({"web/package.json": '{"scripts": {"test": "x"}}'}, []),
+        ({"web/package.json": '{"scripts": {"test": "x"}}'}, ["cd web && npm test"]),
         ({"go.mod": ""}, ["go test ./..."]),
         ({"Cargo.toml": ""}, ["cargo test"]),
         ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
@@ -52,7 +50,7 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"Makefile": "test:\n", "go.mod": ""}, ["go test ./..."]),
         (
             {"go.mod": "", "package.json": '{"scripts": {"test": "x"}}', "test_a.py": ""},
-            ["python3 -m unittest", "npm test --silent", "go test ./..."],
+            ["python3 -m unittest", "npm test", "go test ./..."],
         ),
     ],
 )
@@ -68,7 +66,7 @@ def test_of_thousands_of_tests_only_a_few_from_all_over_are_read() -> None:
         read.append(name)
         return files.get(name)
 
-    detect_checks(files, reading)
+    detect(files, reading)
     assert 4 < len(read) < 20
     assert read[-1] > "p4000"
 

@@ -1,0 +1,261 @@
+"""python -m benchmarks.first_hour count|run|table: measure `init --yes` and `fix` on repositories of others.
+
+`count` runs each repository's own CI command outside the sandbox and writes down how many tests it runs. `run` clones
+each, runs `init --yes`, commits, runs `fix` with a scripted model that adds a comment, and compares the number of tests
+that the outcome reports, before and after, with that of CI's command. `table` prints the results as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.first_hour.counts import tests_in
+from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_server import ModelServer
+
+HERE = Path(__file__).parent
+COMMAND = str(Path(sys.executable).with_name("slash-agent"))
+MODEL = "anthropic/claude-sonnet-4-5"
+NEAR = 0.05
+_COMMENTS = {
+    "Python": "#",
+    "C": "//",
+    "JavaScript": "//",
+    "TypeScript": "//",
+    "Go": "//",
+    "Rust": "//",
+    "Java": "//",
+}
+_SUFFIXES = {
+    "Python": (".py",), "JavaScript": (".js", ".ts"), "TypeScript": (".ts",), "Go": (".go",), "Rust": (".rs",),
+    "Java": (".java",), "C": (".c",),
+}  # fmt: skip
+_NO_SOURCE = (
+    "test",
+    "example",
+    "doc",
+    "bench",
+    "fuzz",
+    "script",
+    "setup.py",
+    "conftest",
+    "config",
+    ".d.ts",
+    "noxfile",
+)
+_LIMIT = 1800
+
+
+def main() -> int:
+    options = _options()
+    entries: list[dict[str, Any]] = json.loads(options.list.read_text())
+    if options.what == "table":
+        print(table(entries, options.results))
+        return 0
+    options.results.mkdir(parents=True, exist_ok=True)
+    options.work.mkdir(parents=True, exist_ok=True)
+    chosen = [one for one in entries if not options.only or one["repository"] in options.only]
+    one = partial(count if options.what == "count" else measure, options=options)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for entry, result in zip(chosen, pool.map(one, chosen), strict=True):
+            print(entry["repository"], json.dumps(result)[:300], flush=True)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_hour", description=__doc__)
+    parser.add_argument("what", choices=("count", "run", "table"))
+    parser.add_argument("--list", type=Path, default=HERE / "thirty.json")
+    parser.add_argument("--mirror", type=Path, help="folder with OWNER+NAME/repo, a git directory each")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/first-hour"))
+    parser.add_argument("--results", type=Path, default=HERE / "results")
+    parser.add_argument("--only", nargs="*", metavar="OWNER/NAME")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--init", nargs="*", default=[], metavar="OPTION", help="further options of init, without dashes"
+    )
+    return parser.parse_args()
+
+
+def clone(entry: dict[str, Any], options: argparse.Namespace, kind: str) -> Path:
+    folder = options.work / kind / entry["repository"].replace("/", "+")
+    shutil.rmtree(folder, ignore_errors=True)
+    source = options.mirror / entry["repository"].replace("/", "+") / "repo"
+    subprocess.run(["git", "clone", "-q", str(source), str(folder)], check=True)
+    subprocess.run(["git", "-C", str(folder), "checkout", "-q", "-B", "main", entry["commit"]], check=True)
+    return folder
+
+
+def count(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """CI's own command outside the sandbox."""
+    folder = clone(entry, options, "count")
+    log = options.results / f"{folder.name}.count.txt"
+    began = time.monotonic()
+    with log.open("w") as out:
+        for key in ("prepare", "test"):
+            done = _shell(entry[key], folder, out)
+            out.write(f"\n[{key}: exit code {done}, {time.monotonic() - began:.0f} s]\n")
+    tests = tests_in(log.read_text(errors="replace"))
+    result = {"tests": tests, "exit_code": done, "seconds": round(time.monotonic() - began)}
+    (options.results / f"{folder.name}.count.json").write_text(json.dumps(result))
+    shutil.rmtree(folder, ignore_errors=True)
+    return result
+
+
+def _shell(command: str, folder: Path, out: Any) -> int:
+    try:
+        return subprocess.run(
+            ["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+            env={**os.environ, "CI": "1"}, timeout=_LIMIT, check=False,
+        ).returncode  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """`init --yes`, a commit, `fix`; what the outcome says of the project's tests."""
+    folder = clone(entry, options, "run")
+    name, began = folder.name, time.monotonic()
+    home = options.work / "state" / name
+    shutil.rmtree(home, ignore_errors=True)
+    environment = {**os.environ, "XDG_STATE_HOME": str(home)}
+    result: dict[str, Any] = {"repository": entry["repository"], "language": entry["language"]}
+    extra = [f"--{option}" for option in options.init]
+    log = options.results / f"{name}.log.txt"
+    with log.open("w") as out:
+        code = _run([COMMAND, "init", "--repo", str(folder), "--yes", *extra], environment, out)
+        result |= {"init": code, "init_seconds": round(time.monotonic() - began)}
+        policy = folder / ".github" / "agent.yml"
+        out.write(f"\n--- policy\n{policy.read_text() if policy.is_file() else 'none'}\n---\n")
+        out.flush()
+        _commit(folder)
+        began = time.monotonic()
+        bundle = options.work / "bundle" / name
+        shutil.rmtree(bundle, ignore_errors=True)
+        with ModelServer(_one_comment(folder, entry["language"])) as server:
+            argv = [
+                COMMAND,
+                "fix",
+                "--repo",
+                str(folder),
+                "--model",
+                MODEL,
+                "--out",
+                str(bundle),
+                "Add a comment.",
+            ]
+            code = _run(argv, environment | server.environment(), out)
+        result |= {"fix": code, "fix_seconds": round(time.monotonic() - began)}
+    result |= verdict(entry, bundle / "outcome.json")
+    (options.results / f"{name}.json").write_text(json.dumps(result, indent=1))
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(home, ignore_errors=True)
+    return result
+
+
+def _run(argv: list[str], environment: dict[str, str], out: Any) -> int:
+    out.write(f"$ {' '.join(argv)}\n")
+    out.flush()
+    try:
+        return subprocess.run(
+            argv, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+            timeout=_LIMIT, check=False,
+        ).returncode  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+def _commit(folder: Path) -> None:
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.invalid"]
+    subprocess.run([*git, "add", ".github"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Add the agent"], check=False)
+
+
+def _one_comment(folder: Path, language: str) -> Any:
+    """A model that appends one comment to the largest source file under 100 kB."""
+    listed = subprocess.run(
+        ["git", "-C", str(folder), "ls-files"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    sources = [
+        path
+        for path in listed
+        if path.endswith(_SUFFIXES[language])
+        and not any(word in path.lower() for word in _NO_SOURCE)
+        and (folder / path).stat().st_size < 100_000
+    ]
+    path = max(sources, key=lambda one: (folder / one).stat().st_size)
+    command = f"printf '%s\\n' '{_COMMENTS[language]} A comment.' >> '{path}'"
+    calls = [
+        Call("bash", {"command": command}, id="call_1"),
+        Call("describe_change", {"title": "Add a comment", "summary": "Adds one comment."}, id="call_2"),
+    ]
+
+    def step(asked: Asked) -> Step:
+        return calls[asked.number] if asked.number < len(calls) else Say("Done.")
+
+    return step
+
+
+def verdict(entry: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Whether a check ran as many tests as CI's command, within 5 %, before and after the change."""
+    if not file.is_file():
+        return {"ok": False, "why": "no outcome"}
+    checks = json.loads(file.read_text()).get("checks", [])
+    ran = [
+        {
+            "command": check["command"],
+            **{
+                side: {
+                    "state": check[side]["state"],
+                    "tests": _count(check, side),
+                    "note": check[side]["note"],
+                }
+                for side in ("before", "after")
+                if check.get(side)
+            },
+        }
+        for check in checks
+    ]
+    expected = entry["tests"] or 0
+    best = max(ran, key=lambda one: _least(one), default=None)
+    least = _least(best) if best else 0
+    ok = bool(expected) and abs(least - expected) <= NEAR * expected
+    return {"ok": ok, "tests": least, "expected": expected, "checks": ran}
+
+
+def _least(check: dict[str, Any]) -> int:
+    return min((check.get(side, {}).get("tests") or 0) for side in ("before", "after"))
+
+
+def _count(check: dict[str, Any], side: str) -> int:
+    counts = (check.get("tests") or {}).get(side)
+    named = sum(counts.values()) if counts else 0
+    return named or tests_in(check[side]["tail"]) or 0
+
+
+def table(entries: list[dict[str, Any]], results: Path) -> str:
+    lines = [
+        "| repository | language | CI's tests | before / after | result |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for entry in entries:
+        file = results / f"{entry['repository'].replace('/', '+')}.json"
+        result = json.loads(file.read_text()) if file.is_file() else {}
+        said = "yes" if result.get("ok") else (result.get("why") or "no") if result else "not measured"
+        tests = result.get("tests", "")
+        lines.append(f"| {entry['repository']} | {entry['language']} | {entry['tests']} | {tests} | {said} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

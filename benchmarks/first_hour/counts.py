@@ -1,0 +1,33 @@
+"""How many tests a command ran, read from what it printed."""
+
+from __future__ import annotations
+
+import re
+
+# pytest: "3 failed, 511 passed, 2 skipped, 1 xfailed in 3.20s"
+_PYTEST = re.compile(r"^=*\s*((?:\d+ [a-z]+(?: passed)?(?:, )?)+) in [\d.]+s", re.MULTILINE)
+_PYTEST_PART = re.compile(r"(\d+) (passed|failed|skipped|xfailed|xpassed|error)")
+_GO = re.compile(r"^\s*--- (?:PASS|FAIL|SKIP): ", re.MULTILINE)
+_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+_MAVEN = re.compile(r"Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: \d+(?!.*(?:Time elapsed|-- in))")
+_CTEST = re.compile(r"tests? failed out of (\d+)")
+_MESON = re.compile(r"^(?:Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout):\s+(\d+)", re.MULTILINE)
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+_VITEST = re.compile(r"^\s*Tests\s+.*\((\d+)\)", re.MULTILINE)
+_JEST = re.compile(r"^Tests:.*?(\d+) total", re.MULTILINE)
+_MOCHA = re.compile(r"^\s*(\d+) (?:passing|failing|pending)\b", re.MULTILINE)
+_NODE = re.compile(r"^(?:#|ℹ) tests (\d+)", re.MULTILINE)
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def tests_in(output: str) -> int | None:
+    """The tests that ran or were skipped, summed over all runners that report in `output`; `None` if none does."""
+    text = _ESCAPES.sub("", output)
+    total = 0
+    for line in _PYTEST.findall(text):
+        total += sum(int(number) for number, _ in _PYTEST_PART.findall(line))
+    total += len(_GO.findall(text))
+    total += sum(sum(map(int, numbers)) for numbers in _CARGO.findall(text))
+    for pattern in (_MAVEN, _CTEST, _MESON, _UNITTEST, _VITEST, _JEST, _MOCHA, _NODE):
+        total += sum(map(int, pattern.findall(text)))
+    return total or None

@@ -1,0 +1,320 @@
+"""Scripts of workflows and recipes, split into single commands, and what each command is for.
+
+Only simple shell is understood: one program with arguments, joined by `&&`, `;` and line ends. Everything else stays
+one opaque command that is never taken over.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum, auto
+
+from bot.environment.detected import Command
+from bot.environment.workflows import Script
+
+_CONTROL = re.compile(
+    r"^\s*(?:(?:if|for|while|until|case|select|function)\b|[{(])|^\s*\w+\s*\(\)|<<", re.MULTILINE
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
+_OPAQUE = re.compile(r"[|<>`()]|(?<!&)&(?!&)")
+_MOST_LINES = 60
+_LAUNCHERS = {"time", "exec", "command", "nice", "env", "xvfb-run", "retry"}
+_RUN = {"uv", "poetry", "pdm", "pipenv", "rye"}
+# Options of `uv run` and `uvx` that take a value.
+_WITH_VALUE = frozenset(
+    """
+    --with --group --extra --python -p --from --package --only-group --directory --no-group --env-file
+    -w
+    """.split()  # noqa: SIM905
+)
+
+
+class Use(Enum):
+    INSTALL = auto()
+    SYSTEM = auto()
+    TESTS = auto()
+    TYPES = auto()
+    LINT = auto()
+    BUILD = auto()
+    OTHER = auto()
+
+
+def commands_of(script: Script, source: str) -> Iterator[Command]:
+    """The commands of one step, in order. What is not simple has no words, and its text."""
+    if _CONTROL.search(script.text):
+        yield Command((), source, script.folder, script.environment, script.text.strip())
+        return
+    folder, environment, known = script.folder, dict(script.environment), dict(script.known)
+    joined = re.sub(r"\\\r?\n\s*", " ", script.text)
+    for line in joined.splitlines()[:_MOST_LINES]:
+        for piece in _pieces(line):
+            first, _, otherwise = piece.partition("||")
+            words = _words(first, {**known, **environment})
+            if words and otherwise and use_of(words) is not Use.BUILD:
+                words = None  # CI does not mind if it fails
+            if words is None:
+                yield Command((), source, folder, dict(environment), piece)
+                continue
+            own = dict(environment)
+            while words and _ASSIGNMENT.match(words[0]):
+                name, _, value = words.pop(0).partition("=")
+                own[name] = value
+            if not words:
+                known |= own
+            elif words[0] == "export":
+                environment |= dict(word.split("=", 1) for word in words[1:] if "=" in word)
+            elif words[0] == "cd" and len(words) == 2:
+                folder = f"{folder}/{words[1]}".strip("/").removeprefix("./") if words[1] != "." else folder
+            elif words[0] not in ("set", "unset", "echo", "true", ":", "rm", "ls"):
+                yield Command(tuple(words), source, folder, own, piece)
+
+
+def _pieces(line: str) -> list[str]:
+    """The commands of a line, split at `&&` and `;` outside quotes; without its comment."""
+    pieces, start, quote, place = [], 0, "", 0
+    while place < len(line):
+        mark = line[place]
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        elif mark == "#" and (place == 0 or line[place - 1].isspace()):
+            break
+        elif mark == ";" or line.startswith("&&", place):
+            pieces.append(line[start:place])
+            place += 0 if mark == ";" else 1
+            start = place + 1
+        place += 1
+    return [piece.strip() for piece in (*pieces, line[start:place]) if piece.strip()]
+
+
+def _words(piece: str, environment: Mapping[str, str]) -> list[str] | None:
+    """The words of a plain command with known variables filled in; `None` if the shell has more to do."""
+    if _OPAQUE.search(re.sub(r"'[^']*'", "", piece)) and not re.search(r"'[^']*[|<>`&][^']*'", piece):
+        return None
+    filled = _REFERENCE.sub(lambda match: environment.get(match[1] or match[2], match[0]), piece)
+    if _OPAQUE.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", filled)):
+        return None
+    unknown = _REFERENCE.search(re.sub(r"'[^']*'", "", filled.replace("$PWD", "").replace("$HOME", "")))
+    if unknown and not re.search(
+        r"\btox\b", filled
+    ):  # whose `-e $PYTHON-tests` means whichever Python is there
+        return None
+    try:
+        return shlex.split(filled)
+    except ValueError:
+        return None
+
+
+def unwrapped(words: Sequence[str]) -> tuple[str, ...]:
+    """The command inside `uv run`, `poetry run`, `npx`, `python -m` and the like: a program and its arguments."""
+    rest = list(words)
+    while rest:
+        head = rest[0].rpartition("/")[2] if not rest[0].startswith("./") else rest[0]
+        if head in _LAUNCHERS and len(rest) > 1:
+            rest = _without_options(rest[1:])
+        elif head in _RUN and rest[1:2] == ["run"]:
+            rest = _without_options(rest[2:])
+        elif head == "uvx" or (head == "pipx" and rest[1:2] == ["run"]):
+            rest = _without_options(rest[1:] if head == "uvx" else rest[2:])
+        elif head in ("npx", "bunx"):
+            rest = _without_options(rest[1:])
+        elif head in ("pnpm", "yarn") and rest[1:2] in (["exec"], ["dlx"]):
+            rest = rest[2:]
+        elif re.fullmatch(r"python[\d.]*|py", head) and "-m" in rest[1:4]:
+            rest = rest[rest.index("-m") + 1 :]
+        elif head in ("c8", "nyc", "cross-env"):
+            rest = _without_options(rest[1:])
+            while rest and _ASSIGNMENT.match(rest[0]):
+                rest.pop(0)
+        else:
+            return (head, *rest[1:])
+    return ()
+
+
+def _without_options(words: Sequence[str]) -> list[str]:
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if option in _WITH_VALUE and rest:
+            rest.pop(0)
+    return rest
+
+
+_LINTERS = frozenset(
+    """
+    flake8 pylint eslint xo oxlint staticcheck golangci-lint codespell yamllint standard pydocstyle
+    bandit vulture rstcheck isort black biome prettier stylelint gofumpt gofmt tslint djlint interrogate
+    ty shellcheck clang-tidy rubocop
+    """.split()  # noqa: SIM905
+)
+_TYPES = {
+    "mypy",
+    "pyright",
+    "basedpyright",
+    "tsc",
+    "vue-tsc",
+    "stubtest",
+    "pyrefly",
+    "tsd",
+    "dmypy",
+    "svelte-check",
+}
+_TEST_RUNNERS = frozenset(
+    """
+    pytest py.test unittest nose2 vitest jest mocha ava tap ctest gotestsum rspec phpunit borp jasmine
+    uvu karma
+    """.split()  # noqa: SIM905
+)
+_REFORMATS = {"black", "isort", "prettier", "gofmt", "gofumpt"}
+_NEVER = re.compile(
+    r"(?i)codecov|coveralls|docker|publish|twine|upload|release|\bgh\b|\bcurl\b|\bwget\b|sonar|\bdocs?\b|sphinx|mkdocs|bench|\bperf"
+    r"|miri|fuzz|pre-commit|prek\b|playwright|cypress|e2e|\bdist/|semver-checks|outdated|audit|site\b|http://|https://"
+)
+_SCRIPT_TESTS = re.compile(
+    r"(?i)^(tests?|unit|unit-tests?|test[-:_](?:ci|unit|node|all|src|run|cov|coverage)|ci[-:]test|coverage|cov)$"
+)
+_SCRIPT_TYPES = re.compile(
+    r"(?i)^(type-?check|check-?types?|types|tsc|ts[-:]check|(?:test|check|lint|validate)[-:](?:types?|ts|tsc|dts|typescript))$"
+)
+_SCRIPT_LINT = re.compile(
+    r"(?i)^(lint|eslint|prettier|standard|xo|style|format[-:]check|check[-:](?:format|lint|style)|fmt[-:]check|lint[-:](?:js|ts|check|ci|code|eslint|prettier|src|all)|check)$"
+)
+
+
+def use_of(words: Sequence[str]) -> Use:
+    """What a command is for, by its program and arguments; of `npm run` and `make` by the name of script or target."""
+    inner = unwrapped(words)
+    if not inner:
+        return Use.OTHER
+    program, arguments = inner[0], inner[1:]
+    joined = " ".join(words)
+    if program in ("sudo", "apt-get", "apt", "brew", "apk", "dnf", "yum", "rustup"):
+        return Use.SYSTEM
+    if _installs(program, arguments):
+        return Use.INSTALL
+    if _NEVER.search(joined):
+        return Use.OTHER
+    for known, use in ((_TEST_RUNNERS, Use.TESTS), (_TYPES, Use.TYPES)):
+        if program in known:
+            return use
+    if program in _LINTERS:
+        checking = {"--check", "-c", "-l", "--diff", "--check-only", "-d", "--list-different"} & set(
+            arguments
+        )
+        return Use.LINT if program not in _REFORMATS or checking else Use.OTHER
+    if program == "ruff":
+        return (
+            Use.LINT if arguments[:1] != ("format",) or {"--check", "--diff"} & set(arguments) else Use.OTHER
+        )
+    return _by_tool(program, arguments)
+
+
+def _installs(program: str, arguments: Sequence[str]) -> bool:
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    if program in ("pip", "pip3"):
+        return first == "install"
+    if program == "uv":
+        return first in ("sync", "venv", "tool", "python") or arguments[:2] == ("pip", "install")
+    if program in ("poetry", "pdm", "pipenv", "hatch", "bundle", "composer", "conda", "rye"):
+        return first in ("install", "sync", "env", "config", "self", "use", "lock")
+    if program == "npm":
+        return first in ("ci", "install", "i", "config", "install-ci-test")
+    if program in ("pnpm", "yarn", "bun"):
+        return first in ("install", "i", "add", "config") or (program == "yarn" and not first)
+    if program == "go":
+        return first in ("get", "install", "mod", "env", "version", "generate")
+    if program == "cargo":
+        return first in ("install", "fetch", "generate-lockfile", "update")
+    return program in ("corepack", "pipx", "virtualenv", "venv", "nvm", "pip-sync", "ensurepip")
+
+
+def _by_tool(program: str, arguments: Sequence[str]) -> Use:
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    if program in ("npm", "pnpm", "yarn", "bun"):
+        return _by_script(arguments, program)
+    if program in ("tox", "nox", "hatch"):
+        return Use.TESTS
+    if program == "coverage":
+        return Use.TESTS if first == "run" else Use.OTHER
+    if program == "node":
+        return Use.TESTS if "--test" in arguments else Use.OTHER
+    if program in ("go", "richgo"):
+        return {"test": Use.TESTS, "vet": Use.LINT, "build": Use.BUILD}.get(first, Use.OTHER)
+    if program == "cargo":
+        first = next((word for word in arguments if not word.startswith(("-", "+"))), "")
+        if any(word.startswith("+") for word in arguments) or "-Z" in arguments:
+            return Use.OTHER
+        fmt = Use.LINT if "--check" in arguments else Use.OTHER
+        return {"test": Use.TESTS, "nextest": Use.TESTS, "clippy": Use.LINT, "fmt": fmt}.get(first, Use.OTHER)
+    if program in ("mvn", "./mvnw"):
+        skips = any("skip" in word.lower() and "test" in word.lower() for word in arguments)
+        goals = {"test", "verify", "install", "package"}.intersection(arguments)
+        bare = not any(not word.startswith("-") for word in arguments)
+        return Use.BUILD if skips else Use.TESTS if goals or bare else Use.OTHER
+    if program in ("gradle", "./gradlew"):
+        tasks = [word.rpartition(":")[2] for word in arguments]
+        skips = "-x" in arguments and "test" in arguments[list(arguments).index("-x") :]
+        return Use.TESTS if not skips and {"test", "check", "build"}.intersection(tasks) else Use.OTHER
+    if program == "make":
+        return _by_target(first)
+    if program == "meson":
+        return {"test": Use.TESTS, "setup": Use.BUILD, "compile": Use.BUILD}.get(first, Use.OTHER)
+    if program in ("cmake", "./configure", "./autogen.sh", "./bootstrap", "ninja", "autoreconf", "mkdir"):
+        return Use.TESTS if "test" in arguments else Use.BUILD
+    return Use.OTHER
+
+
+def _by_target(target: str) -> Use:
+    if re.fullmatch(
+        r"(?i)(unit-?)?tests?([-_](unit|all|ci|race|cover(age)?))?|check|richtest|coverage|ci", target
+    ):
+        return Use.TESTS
+    if re.fullmatch(
+        r"(?i)lint|vet|fmt-?check|format-?check|style|flake8|ruff|check-?(fmt|format|lint|style)", target
+    ):
+        return Use.LINT
+    if re.fullmatch(r"(?i)mypy|typing|type-?check|types|check-?types?|pyright", target):
+        return Use.TYPES
+    return Use.BUILD if target in ("", "all", "build") else Use.OTHER
+
+
+def script_name(arguments: Sequence[str], program: str = "npm") -> str:
+    """The script of package.json that `npm run X`, `npm test`, `yarn X` or `pnpm X` runs."""
+    plain = [word for word in arguments if not word.startswith("-")]
+    if plain[:1] in (["run"], ["run-script"]):
+        return plain[1] if len(plain) > 1 else ""
+    if plain[:1] in (["test"], ["t"], ["tst"]):
+        return "test"
+    return plain[0] if plain and program != "npm" else ""
+
+
+def _by_script(arguments: Sequence[str], program: str) -> Use:
+    name = script_name(arguments, program)
+    for pattern, use in ((_SCRIPT_TYPES, Use.TYPES), (_SCRIPT_LINT, Use.LINT), (_SCRIPT_TESTS, Use.TESTS)):
+        if pattern.match(name):
+            return use
+    if name in _TEST_RUNNERS:
+        return Use.TESTS
+    if name in _TYPES or name in _LINTERS:
+        return (
+            use_of((name, *arguments[list(arguments).index(name) + 1 :])) if name in arguments else Use.OTHER
+        )
+    return Use.BUILD if re.match(r"(?i)(build|compile|prepare|generate)([-:]|$)", name) else Use.OTHER
+
+
+def joined(command: Command, words: Sequence[str] | None = None) -> str:
+    """The command as one shell line, its variables and folder in front."""
+    own = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.environment.items())
+    line = " ".join(filter(None, (own, shlex.join(words if words is not None else command.words))))
+    return f"cd {shlex.quote(command.folder)} && {line}" if command.folder else line
+
+
+def with_words(command: Command, words: Sequence[str]) -> Command:
+    return replace(command, words=tuple(words))

@@ -1,0 +1,135 @@
+"""Go, Rust, Java and C: where dependencies are put so that checks work without a network, and the usual checks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+
+from bot.environment.detected import Cache, DetectedCheck, Read, Step, Version
+
+CARGO_HOME = ".cargo-home"
+MAVEN_HOME = ".m2"
+_TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
+_MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
+
+
+def go_setup(paths: Collection[str], read: Read) -> Step | None:
+    """Dependencies go to `vendor`, which Go uses without being told to."""
+    module = read("go.mod") or ""
+    if "require" not in module or "vendor/modules.txt" in paths:
+        return None
+    command = "go work vendor" if "go.work" in paths else "go mod vendor"
+    return Step(command, "go.mod", ("go",), "vendor")
+
+
+def go_version(read: Read) -> list[Version]:
+    match = re.search(r"^go (\d[\d.]*)", read("go.mod") or "", re.MULTILINE)
+    return [Version("go", match[1], "go.mod")] if match else []
+
+
+def go_words(words: Sequence[str]) -> tuple[str, ...]:
+    """`richgo test` only colours what `go test` prints."""
+    return ("go", *words[1:]) if words[0].rpartition("/")[2] == "richgo" else tuple(words)
+
+
+def rust_setup(paths: Collection[str]) -> Step:
+    locked = " --locked" if "Cargo.lock" in paths else ""
+    return Step(f'CARGO_HOME="$PWD/{CARGO_HOME}" cargo fetch{locked}', "Cargo.toml", ("rust",), CARGO_HOME)
+
+
+def rust_command(line: str) -> str:
+    return f'CARGO_HOME="$PWD/{CARGO_HOME}" CARGO_NET_OFFLINE=true {line}'
+
+
+def maven_program(paths: Collection[str]) -> str:
+    return "./mvnw" if "mvnw" in paths else "mvn"
+
+
+def maven_words(words: Sequence[str]) -> tuple[str, ...]:
+    """The goals of CI up to `verify`, without installing into a repository and without reports."""
+    kept: list[str] = []
+    for word in words[1:]:
+        if word in ("clean", "-X", "--debug", "-e", "--show-version", "-V", "-U") or word.startswith(
+            ("javadoc:", "site")
+        ):
+            continue
+        kept.append("verify" if word in ("install", "package") else word)
+    goals = [
+        word for word in kept if not word.startswith("-") and kept[kept.index(word) - 1] not in _WITH_VALUE
+    ]
+    if not goals:
+        kept.insert(0, "test")
+    quiet = () if {"-B", "--batch-mode"}.intersection(kept) else ("-B",)
+    return (words[0], *quiet, *kept)
+
+
+_WITH_VALUE = (
+    "-D",
+    "-P",
+    "-pl",
+    "--projects",
+    "--activate-profiles",
+    "-f",
+    "--file",
+    "-T",
+    "-s",
+    "--settings",
+)
+
+
+def maven_setup(check: DetectedCheck, paths: Collection[str]) -> Step:
+    """The check itself with one test class, since Maven names some of its plugins only once a test runs."""
+    tests = sorted((path for path in paths if _TEST_CLASS.search(path)), key=lambda path: (len(path), path))
+    classes = [match[1] for path in tests[:1] if (match := _TEST_CLASS.search(path))]
+    one = f"-Dtest={classes[0]} " if classes else ""
+    options = (
+        f"{one}-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
+    )
+    return Step(f"{check.plain} {_REPOSITORY} {options}", check.source, ("java",), MAVEN_HOME)
+
+
+_REPOSITORY = f'"-Dmaven.repo.local=$PWD/{MAVEN_HOME}"'
+
+
+def maven_command(words: Sequence[str]) -> str:
+    return f"{shlex.join((words[0], '-o', *words[1:]))} {_REPOSITORY}"
+
+
+def cmake_check() -> str:
+    return "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"
+
+
+def is_cmake(paths: Collection[str], read: Read) -> bool:
+    return "CMakeLists.txt" in paths and bool(
+        re.search(r"(?i)\b(enable_testing|include\s*\(\s*ctest)", read("CMakeLists.txt") or "")
+    )
+
+
+def make_targets(paths: Collection[str], read: Read) -> dict[str, list[str]]:
+    """The recipes of the root's Makefile by target, as they stand."""
+    text = next((read(name) or "" for name in _MAKEFILES if name in paths), "")
+    targets: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in text[:200_000].splitlines():
+        if match := re.match(r"^([A-Za-z][\w.-]*)\s*:(?!=)", line):
+            current = targets.setdefault(match[1], [])
+        elif line.startswith("\t"):
+            current.append(line.strip().lstrip("@-"))
+        elif line.strip() and not line.startswith("#"):
+            current = []
+    return targets
+
+
+def cargo_cache(paths: Collection[str]) -> Cache:
+    return Cache(CARGO_HOME, tuple(name for name in ("Cargo.lock", "Cargo.toml") if name in paths))
+
+
+def maven_cache(paths: Collection[str]) -> Cache:
+    return Cache(
+        MAVEN_HOME, tuple(sorted(path for path in paths if path.rpartition("/")[2] == "pom.xml"))[:30]
+    )
+
+
+def go_cache(paths: Collection[str]) -> Cache:
+    return Cache("vendor", tuple(name for name in ("go.sum", "go.mod", "go.work") if name in paths))

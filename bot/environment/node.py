@@ -1,0 +1,144 @@
+"""JavaScript and TypeScript: what installs `node_modules`, and which scripts test, lint and check types."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from bot.environment.commands import script_name, unwrapped
+from bot.environment.detected import Cache, Command, Read, Step, Version
+
+MODULES = "node_modules"
+_TOOLS = ".npm-tools"
+_PLACEHOLDER = "no test specified"
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
+_LOCKS = {
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "package-lock.json": "npm",
+    "npm-shrinkwrap.json": "npm",
+}
+
+
+def manifest(read: Read, folder: str = "") -> dict[str, Any]:
+    try:
+        content = json.loads(read(f"{folder}/package.json" if folder else "package.json") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def scripts(content: dict[str, Any]) -> dict[str, str]:
+    own = content.get("scripts")
+    return (
+        {str(key): value for key, value in own.items() if isinstance(value, str)}
+        if isinstance(own, dict)
+        else {}
+    )
+
+
+def manager_of(paths: Collection[str], content: dict[str, Any], folder: str = "") -> tuple[str, str]:
+    """The package manager and the version that the manifest pins, empty if none."""
+    named = content.get("packageManager")
+    if isinstance(named, str) and (match := re.match(r"(npm|pnpm|yarn)@(\d+(?:\.\d+){0,2})", named)):
+        return match[1], match[2]
+    prefix = f"{folder}/" if folder else ""
+    return next((name for lock, name in _LOCKS.items() if prefix + lock in paths), "npm"), ""
+
+
+def setup_of(
+    paths: Collection[str], content: dict[str, Any], read: Read, installs: Sequence[Command]
+) -> Step:
+    """The install command of CI, else the manager's own for the lock file."""
+    manager, version = manager_of(paths, content)
+    chosen = next((one for one in installs if one.words[0] == manager and not _is_other(one.words)), None)
+    own, source = (chosen.words, chosen.source) if chosen else (None, "package.json")
+    if manager == "npm":
+        lock = bool({"package-lock.json", "npm-shrinkwrap.json"}.intersection(paths))
+        words = list(own) if own else ["npm", "ci" if lock else "install"]
+        if words[1:2] == ["ci"] and not lock:
+            words[1] = "install"
+        if not lock and "--no-package-lock" not in words:
+            words.append("--no-package-lock")
+        return Step(shlex.join(words), source, ("node",), MODULES)
+    words = list(own[1:]) if own else ["install"]
+    if not any(word in ("--frozen-lockfile", "--immutable") for word in words):
+        words.append("--immutable" if _is_berry(paths) else "--frozen-lockfile")
+    if "install" not in words and "i" not in words:
+        words.insert(0, "install")
+    place = (
+        f"npm install --no-save --no-package-lock --prefix {_TOOLS} {_package(manager, version, paths, read)}"
+    )
+    return Step(f"{place} && {_on_path(f'{manager} {shlex.join(words)}')}", source, ("node",), MODULES)
+
+
+def _is_other(words: Sequence[str]) -> bool:
+    return (
+        "config" in words
+        or any(word in ("-g", "--global", "-fg", "--location=global") for word in words)
+        or any(re.match(r"[@a-z]", word) for word in words[2:])
+    )
+
+
+def _is_berry(paths: Collection[str]) -> bool:
+    return ".yarnrc.yml" in paths
+
+
+def _package(manager: str, version: str, paths: Collection[str], read: Read) -> str:
+    if manager == "yarn" and (_is_berry(paths) or version[:1] not in ("", "0", "1")):
+        return f"@yarnpkg/cli-dist@{version or '4'}"
+    if manager == "pnpm" and not version:
+        lock = re.match(r"lockfileVersion:\s*'?(\d+)", read("pnpm-lock.yaml") or "")
+        version = {"5": "7", "6": "8"}.get(lock[1] if lock else "", "10")
+    return f"{manager}@{version or '1.22.22'}"
+
+
+def _on_path(command: str) -> str:
+    return f'PATH="$PWD/{_TOOLS}/{MODULES}/.bin:$PATH" {command}'
+
+
+def prepared(words: Sequence[str], manager: str) -> str:
+    """The check with the package manager that the setup installed, if that is not npm itself."""
+    line = shlex.join(words)
+    return _on_path(line) if manager != "npm" and words[0] == manager else line
+
+
+def is_known(words: Sequence[str], content: dict[str, Any]) -> bool:
+    """Whether the script that a check names is there, and is more than npm's placeholder."""
+    inner = unwrapped(words)
+    if not inner or inner[0] not in ("npm", "pnpm", "yarn", "bun"):
+        return True
+    name = script_name(inner[1:], inner[0])
+    script = scripts(content).get(name)
+    if script is None:
+        return inner[0] in ("pnpm", "yarn") and bool(name) and name not in ("test", "lint")
+    return _PLACEHOLDER not in script
+
+
+def fallback(content: dict[str, Any], manager: str) -> list[tuple[str, ...]]:
+    """The scripts that package.json suggests: tests, then types, then lint."""
+    found: list[tuple[str, ...]] = []
+    own = scripts(content)
+    if "test" in own and _PLACEHOLDER not in own["test"]:
+        found.append((manager, "test"))
+    for names in (("typecheck", "type-check", "types", "tsc"), ("lint",)):
+        found += [(manager, "run", name) for name in names if name in own][:1]
+    return found
+
+
+def needs_install(content: dict[str, Any]) -> bool:
+    return any(content.get(key) for key in ("dependencies", "devDependencies", "workspaces"))
+
+
+def cache_of(paths: Collection[str]) -> Cache:
+    locks = [name for name in _LOCKS if name in paths]
+    return Cache(MODULES, (*locks, "package.json"))
+
+
+def versions_of(content: dict[str, Any]) -> list[Version]:
+    engines = content.get("engines")
+    wanted = engines.get("node") if isinstance(engines, dict) else None
+    return [Version("node", wanted, "package.json")] if isinstance(wanted, str) and len(wanted) < 60 else []

@@ -1,0 +1,292 @@
+"""Python: what CI, tox, nox and `pyproject.toml` install, as one virtual environment `.venv`, and how checks use it.
+
+The project itself is always installed in editable mode: a copy in `site-packages` would be tested and not the change.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.environment.commands import unwrapped
+from bot.environment.detected import Cache, Read, Step, Version
+
+VENV = ".venv"
+_BIN = f"{VENV}/bin"
+_TOOLS = f"{VENV}/tools"
+_CARRIERS = frozenset(
+    """
+    tox tox-uv tox-gh-actions tox-gh nox poetry hatch pdm uv pipenv virtualenv build twine pip
+    setuptools wheel pipx tox-pdm nox-uv codecov pre-commit prek
+    """.split()  # noqa: SIM905
+)
+_SYNC_OPTIONS = frozenset(
+    """
+    --locked --frozen --all-extras --all-groups --no-default-groups --dev --no-dev --all-packages --no-install-project
+    """.split()  # noqa: SIM905
+)
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
+_REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
+_GROUPS = ("test", "tests", "testing", "dev", "develop")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
+
+
+@dataclass(slots=True)
+class Requirements:
+    """What has to be in the environment: arguments of pip, and commands of a project manager in place of them."""
+
+    arguments: list[str] = field(default_factory=list)
+    manager: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+
+    def add(self, arguments: Iterable[str], source: str) -> None:
+        for argument in arguments:
+            if argument not in self.arguments:
+                self.arguments.append(argument)
+        self._note(source)
+
+    def manage(self, command: str, source: str) -> None:
+        if command not in self.manager:
+            self.manager.append(command)
+        self._note(source)
+
+    def _note(self, source: str) -> None:
+        if source not in self.sources:
+            self.sources.append(source)
+
+    def __bool__(self) -> bool:
+        return bool(self.arguments or self.manager)
+
+
+def is_python(paths: Collection[str]) -> bool:
+    return any(
+        name in paths
+        for name in ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "Pipfile")
+    )
+
+
+def manifest(read: Read) -> dict[str, Any]:
+    return parsed_toml(read("pyproject.toml"))
+
+
+def parsed_toml(text: str | None) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text or "")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def table(value: Any, *names: str) -> dict[str, Any]:
+    """The table under `names`, empty if something else is there."""
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def installed_by(words: Sequence[str], requirements: Requirements, source: str) -> None:
+    """Add what one install command of CI brings, without runners such as tox: their environments are read instead."""
+    inner = unwrapped(words)
+    program, arguments = inner[0], list(inner[1:])
+    if program in ("pip", "pip3") or (program == "uv" and arguments[:2] == ["pip", "install"]):
+        requirements.add(_pip_arguments(arguments[2 if program == "uv" else 1 :]), source)
+    elif program == "uv" and arguments[:1] == ["sync"]:
+        requirements.manage(_uv_sync(arguments[1:]), source)
+    elif program == "poetry" and "install" in arguments:
+        requirements.manage(_poetry(arguments[arguments.index("install") + 1 :]), source)
+    elif program == "pdm" and arguments[:1] in (["install"], ["sync"]):
+        requirements.manage(_pdm(arguments), source)
+
+
+def _pip_arguments(arguments: Sequence[str]) -> list[str]:
+    """The arguments of `pip install` worth keeping, each one word or an option with its value."""
+    kept: list[str] = []
+    rest = [
+        word
+        for word in arguments
+        if word not in ("-U", "--upgrade", "-q", "--quiet", "-v", "--system", "--user", "--no-cache-dir")
+    ]
+    if any(
+        word in ("--target", "-t", "--prefix", "--root", "--index-url", "-i", "--extra-index-url")
+        for word in rest
+    ):
+        return []
+    while rest:
+        word = rest.pop(0)
+        if (
+            word in ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--group", "--python")
+            and rest
+        ):
+            value = rest.pop(0)
+            if word == "--python":
+                continue
+            kept.append(_editable(value) if word in ("-e", "--editable") else f"{word} {shlex.quote(value)}")
+        elif (
+            word.startswith("-")
+            or re.split(r"[\[=<>~! ]", word)[0].lower() in _CARRIERS
+            or word.endswith((".whl", ".tar.gz"))
+        ):
+            continue
+        elif word.startswith("."):
+            kept.append(_editable(word))
+        else:
+            kept.append(shlex.quote(word))
+    return kept
+
+
+def _editable(target: str) -> str:
+    return f"-e {shlex.quote(target)}"
+
+
+def _uv_sync(arguments: Sequence[str]) -> str:
+    kept = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word in ("--group", "--extra", "--package", "--no-group", "--only-group") and rest:
+            kept += [word, rest.pop(0)]
+        elif word in ("--python", "-p") and rest:
+            rest.pop(0)
+        elif word in _SYNC_OPTIONS:
+            kept.append(word)
+    return shlex.join(("uv", "sync", *kept))
+
+
+def synced_by_run(words: Sequence[str]) -> str | None:
+    """What `uv run OPTIONS` installs before it runs; `None` for any other command."""
+    if list(words[:2]) != ["uv", "run"]:
+        return None
+    options, rest = [], list(words[2:])
+    while rest and rest[0].startswith("-") and rest[0] != "--":
+        options.append(rest.pop(0))
+        if options[-1] in ("--group", "--extra", "--package", "--python", "-p", "--with") and rest:
+            options.append(rest.pop(0))
+    return _uv_sync(options)
+
+
+def _poetry(arguments: Sequence[str]) -> str:
+    kept = [
+        word
+        for word in arguments
+        if re.fullmatch(r"--(with|without|extras|only|all-extras|no-root|all-groups)(=.*)?|-E|[\w,-]+", word)
+    ]
+    return shlex.join(("poetry", "install", "--no-interaction", *kept))
+
+
+def _pdm(arguments: Sequence[str]) -> str:
+    kept = [
+        word
+        for word in arguments[1:]
+        if re.fullmatch(r"-d|-G.*|--group(=.*)?|--dev|--no-default|--frozen-lockfile|[\w:,-]+", word)
+    ]
+    return shlex.join(("pdm", arguments[0], *kept))
+
+
+def from_manifest(paths: Collection[str], read: Read, requirements: Requirements) -> None:
+    """What the manifests suggest if CI says nothing: the lock file's manager, else groups, extras and requirements."""
+    content = manifest(read)
+    if "uv.lock" in paths:
+        requirements.manage("uv sync --frozen", source="uv.lock")
+        return
+    if "poetry.lock" in paths or (table(content, "tool", "poetry") and not content.get("project")):
+        requirements.manage("poetry install --no-interaction", source="pyproject.toml")
+        return
+    if "pdm.lock" in paths:
+        requirements.manage("pdm sync", source="pdm.lock")
+        return
+    groups = [name for name in table(content, "dependency-groups") if str(name) in _GROUPS]
+    extras = [name for name in table(content, "project", "optional-dependencies") if str(name) in _GROUPS]
+    files = sorted(path for path in paths if _REQUIREMENTS.fullmatch(path) and "doc" not in path)
+    found = [f"--group {name}" for name in groups] + [f"-r {shlex.quote(name)}" for name in files]
+    if "setup.py" in paths or content.get("project") or content.get("build-system"):
+        found.insert(0, _editable(f".[{','.join(extras)}]" if extras else "."))
+    if found:
+        requirements.add(
+            found, "pyproject.toml" if "pyproject.toml" in paths else files[0] if files else "setup.py"
+        )
+
+
+def setup_of(requirements: Requirements, paths: Collection[str]) -> Step:
+    """One command that makes the environment."""
+    commands = [f"python3 -m venv {VENV}"]
+    tools = sorted({command.split()[0] for command in requirements.manager})
+    if tools:
+        commands += [f"python3 -m venv {_TOOLS}", f"{_TOOLS}/bin/python -m pip install -q {' '.join(tools)}"]
+        commands += [_managed(command) for command in requirements.manager]
+    arguments = requirements.arguments
+    if requirements.manager:  # the project is installed by its manager
+        arguments = [one for one in arguments if not one.startswith(("-e ", "--group"))]
+    if arguments:
+        if any(one.startswith("--group") for one in arguments):
+            commands.append(f"{_BIN}/python -m pip install -q --upgrade pip")
+        commands.append(f"{_BIN}/python -m pip install -q {' '.join(arguments)}")
+    return Step(" && ".join(commands), "; ".join(requirements.sources[:3]), ("python",), VENV)
+
+
+def _managed(command: str) -> str:
+    if command.startswith("uv "):
+        return f"UV_PYTHON_DOWNLOADS=never {_TOOLS}/bin/{command} --python {_BIN}/python"
+    if command.startswith("poetry "):
+        return f"POETRY_VIRTUALENVS_IN_PROJECT=true {_TOOLS}/bin/{command}"
+    return f"PDM_IGNORE_SAVED_PYTHON=1 {_TOOLS}/bin/{command}"
+
+
+def cache_of(paths: Collection[str]) -> Cache:
+    named = [
+        name
+        for name in (*_LOCKS, "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py")
+        if name in paths
+    ]
+    return Cache(VENV, (*named, *sorted(path for path in paths if _REQUIREMENTS.fullmatch(path))[:10]))
+
+
+def versions_of(read: Read) -> list[Version]:
+    wanted = table(manifest(read), "project").get("requires-python")
+    return (
+        [Version("python", wanted, "pyproject.toml")] if isinstance(wanted, str) and len(wanted) < 60 else []
+    )
+
+
+def plain(words: Sequence[str]) -> tuple[str, ...]:
+    """A check's words for an environment that is on PATH: without `uv run` and the like."""
+    inner = unwrapped(words)
+    head = words[0].rpartition("/")[2]
+    by_module = "-m" in words and not head.startswith(("uv", "poetry", "pdm", "coverage"))
+    if inner[0] == "unittest" or by_module:
+        return ("python3", "-m", *inner)
+    return inner
+
+
+def prepared(words: Sequence[str]) -> tuple[str, ...]:
+    """The same with the programs of `.venv`."""
+    head, *rest = plain(words)
+    return (f"{_BIN}/python" if head in ("python3", "python") else f"{_BIN}/{head}", *rest)
+
+
+def fallback_test(paths: Collection[str], read: Read) -> tuple[str, ...] | None:
+    """The test command that the files suggest: pytest, or unittest's discovery; `None` if there are no tests."""
+    tests = sorted(path for path in paths if _TEST_FILE.search(path))
+    if not tests:
+        return None
+    if any(path.rpartition("/")[2] in ("pytest.ini", "conftest.py") for path in paths) or _mentions_pytest(
+        tests, read
+    ):
+        return ("python3", "-m", "pytest", "-q")
+    for folder in ("tests", "test"):
+        if any(path.startswith(f"{folder}/") for path in tests):
+            importable = f"{folder}/__init__.py" in paths
+            return ("python3", "-m", "unittest", *(() if importable else ("discover", "-s", folder)))
+    return ("python3", "-m", "unittest")
+
+
+def _mentions_pytest(tests: Sequence[str], read: Read) -> bool:
+    named = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt", "requirements.txt")
+    some = tests[:: max(1, len(tests) // 8)][:8]  # each read is a process of git's
+    return any("pytest" in (read(name) or "") for name in named) or any(
+        "import pytest" in (read(name) or "") for name in some
+    )

@@ -1,0 +1,296 @@
+"""What tox and nox do, read from their files: tox.ini, setup.cfg and pyproject.toml, and noxfile.py as a syntax tree.
+
+Nothing of them is run. What is not a literal is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.environment.detected import Read
+from bot.environment.python import manifest, table
+
+_SUBSTITUTION = re.compile(r"\{([^{}]*)\}")
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnvironment:
+    """One environment of tox, or session of nox: arguments of pip, and the commands that it runs."""
+
+    install: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
+    source: str
+    environment: Mapping[str, str]
+
+
+def tox_environment(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
+    """The environments that `tox [run] [-e NAMES | -f FACTORS]` selects; without a name the one for the tests."""
+    names = _selected(words)
+    for file in ("tox.ini", "setup.cfg"):
+        sections = _sections(read(file), file)
+        if sections is not None:
+            return [one for name in names if (one := _of_ini(name, sections, file)) is not None]
+    settings = table(manifest(read), "tool", "tox")
+    if legacy := settings.get("legacy_tox_ini"):
+        sections = _sections(legacy, "tox.ini") if isinstance(legacy, str) else None
+        return [one for name in names if sections and (one := _of_ini(name, sections, "pyproject.toml"))]
+    if not settings and (text := read("tox.toml")):
+        from bot.environment.python import parsed_toml
+
+        settings = parsed_toml(text)
+    return [one for name in names if settings and (one := _of_toml(name, settings))]
+
+
+def _selected(words: Sequence[str]) -> list[str]:
+    for number, word in enumerate(words):
+        if word in ("-e", "-f", "--env") and number + 1 < len(words):
+            separator = "," if word == "-e" else "-"
+            names = words[number + 1].split(",") if separator == "," else [words[number + 1]]
+            return [re.sub(r"\$\{?\w+\}?|\$\{\{.*?\}\}", "py", name) for name in names][:4]
+        if word.startswith("-e") and len(word) > 2:
+            return word[2:].split(",")[:4]
+    return ["py"]
+
+
+def _sections(text: str | None, file: str) -> dict[str, dict[str, str]] | None:
+    import configparser
+
+    if not text or len(text) > _LARGEST:
+        return None
+    parser = configparser.RawConfigParser(
+        strict=False, comment_prefixes=("#", ";"), inline_comment_prefixes=None
+    )
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return None
+    sections = {name: dict(parser.items(name)) for name in parser.sections()}
+    return sections if any(name.startswith("testenv") for name in sections) else None
+
+
+def _of_ini(name: str, sections: Mapping[str, Mapping[str, str]], file: str) -> ToolEnvironment | None:
+    factors = set(re.split(r"[-,]", name))
+    own: dict[str, str] = dict(sections.get("testenv", {}))
+    specific = False
+    for section, content in sections.items():
+        if section.startswith("testenv:") and _matches(section.removeprefix("testenv:"), name):
+            own |= content
+            specific = True
+    if not own or not (specific or name == "py" or _is_python_factor(name) or "testenv" in sections):
+        return None
+
+    def lines(key: str) -> list[str]:
+        return _lines(own.get(key, own.get(key.replace("_", ""), "")), factors, sections, own)
+
+    install = [_requirement(line) for line in lines("deps")]
+    install += [
+        f"--group {group}"
+        for line in lines("dependency_groups")
+        for group in re.split(r"[,\s]+", line)
+        if group
+    ]
+    if own.get("skip_install", "").strip().lower() != "true":
+        extras = [extra for line in lines("extras") for extra in re.split(r"[,\s]+", line) if extra]
+        install.insert(0, f"-e {shlex.quote('.[' + ','.join(extras) + ']' if extras else '.')}")
+    folder = own.get("changedir", own.get("change_dir", "")).strip()
+    commands = [words for line in lines("commands") if (words := _split(line))]
+    settings = dict(
+        line.split("=", 1) for line in lines("setenv") + lines("set_env") if "=" in line and "{" not in line
+    )
+    plain = {
+        key.strip(): value.strip()
+        for key, value in settings.items()
+        if re.fullmatch(r"\s*[A-Za-z_]\w*\s*", key)
+    }
+    if folder and _filled(folder) not in ("", "."):
+        commands = []  # run elsewhere than at the root, with paths that are relative to it
+    return ToolEnvironment(tuple(filter(None, install)), tuple(commands), f"{file}, {name}", plain)
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Whether `testenv:PATTERN` is the environment: braces list alternatives, `{0-5}` a range."""
+    choices = [""]
+    for literal, braces in re.findall(r"([^{}]+)|\{([^{}]*)\}", pattern)[:10]:
+        if literal:
+            choices = [choice + literal for choice in choices]
+        else:
+            choices = [choice + part.strip() for choice in choices for part in _alternatives(braces)][:400]
+    every = [part.strip() for choice in choices for part in choice.split(",")]
+    if name in every:
+        return True
+    # `py-tests` of CI's `${PYTHON}-tests` is any of `3.12-tests`, `py312-tests`.
+    return "py" in name.split("-") and any(
+        re.sub(r"^(py)?3?\.?\d+\.?\d*", "py", one) == name for one in every
+    )
+
+
+def _alternatives(braces: str) -> list[str]:
+    found = []
+    for part in braces.split(","):
+        if span := re.fullmatch(r"\s*(\d+)-(\d+)\s*", part):
+            found += [str(number) for number in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)]
+        else:
+            found.append(part)
+    return found
+
+
+def _is_python_factor(name: str) -> bool:
+    return bool(re.fullmatch(r"(py|pypy)?\d*(\.\d+)?t?", name.split("-")[0]))
+
+
+def _lines(
+    value: str,
+    factors: set[str],
+    sections: Mapping[str, Mapping[str, str]],
+    own: Mapping[str, str],
+    depth: int = 0,
+) -> list[str]:
+    found: list[str] = []
+    for raw in re.sub(r"\\\n\s*", " ", value).splitlines():
+        line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+        # `[A-Za-z]` at least: a Windows path or a URL has a colon too.
+        condition = re.match(r"^([\w!.{},-]+):\s+(.*)$", line) or re.match(r"^([\w!.{},-]+):()$", line)
+        if condition and not line.startswith("-"):
+            if not any(_holds(part, factors) for part in condition[1].split(",")):
+                continue
+            line = condition[2].strip()
+        whole = re.fullmatch(r"\{\[([^\]]+)\](\w+)\}", line)
+        if whole and depth < 5:
+            found += _lines(sections.get(whole[1], {}).get(whole[2], ""), factors, sections, own, depth + 1)
+        elif line:
+            found.append(line)
+    return found
+
+
+def _holds(condition: str, factors: set[str]) -> bool:
+    """`py312-!cov`: all of it; whichever Python is asked for stands for the one that is there."""
+    return all(
+        (part[1:] not in factors) if part.startswith("!") else part in factors
+        for part in condition.strip("{} ").split("-")
+        if part
+    )
+
+
+def _requirement(line: str) -> str:
+    if match := re.match(r"^(-r|-c|--requirement|--constraint)\s*(\S+)$", _filled(line)):
+        return f"{match[1]} {shlex.quote(match[2])}"
+    filled = _filled(line)
+    if filled.startswith(("-e", ".")):
+        return f"-e {shlex.quote(filled.removeprefix('-e').strip())}"
+    return "" if filled.startswith("-") or "{" in filled else shlex.quote(filled)
+
+
+def _filled(text: str) -> str:
+    def known(match: re.Match[str]) -> str:
+        name, _, default = match[1].partition(":")
+        if name in ("toxinidir", "tox_root", "changedir"):
+            return "."
+        if name in ("envtmpdir", "env_tmp_dir", "envdir", "env_dir", "envlogdir"):
+            return ".tox-tmp"
+        if name in ("envpython", "env_python"):
+            return "python"
+        if name == "posargs":
+            return default
+        return "" if name == "tty" else default if name == "env" and default else match[0]
+
+    for _ in range(3):
+        text = _SUBSTITUTION.sub(known, text)
+    return re.sub(r"\.(/\.)+", ".", text).strip()
+
+
+def _split(line: str) -> tuple[str, ...]:
+    filled = _filled(line.lstrip("-! ") if line.startswith(("- ", "! ", "-{")) else line)
+    if "{" in filled:
+        return ()
+    try:
+        return tuple(shlex.split(filled))
+    except ValueError:
+        return ()
+
+
+def _of_toml(name: str, settings: Mapping[str, Any]) -> ToolEnvironment | None:
+    own = {**table(settings, "env_run_base"), **table(settings, "env", name)}
+    if not own.get("commands"):
+        return None
+    install = [shlex.quote(one) for one in own.get("deps", []) if isinstance(one, str)]
+    install += [
+        f"--group {shlex.quote(one)}" for one in own.get("dependency_groups", []) if isinstance(one, str)
+    ]
+    if not own.get("skip_install"):
+        extras = [one for one in own.get("extras", []) if isinstance(one, str)]
+        install.insert(0, f"-e {shlex.quote('.[' + ','.join(extras) + ']' if extras else '.')}")
+    commands = []
+    for command in own["commands"] if isinstance(own["commands"], list) else []:
+        if isinstance(command, list):
+            words = [_filled(word) for word in command if isinstance(word, str)]
+            commands.append(tuple(words))
+    kept = tuple(words for words in commands if words and not any("{" in word for word in words))
+    return ToolEnvironment(tuple(install), kept, f"pyproject.toml, tox environment {name}", {})
+
+
+def nox_sessions(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
+    """The sessions that `nox [-s NAMES]` selects; without a name those whose name begins with `test`."""
+    text = read("noxfile.py")
+    if not text or len(text) > _LARGEST:
+        return []
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    wanted: list[str] = []
+    for number, word in enumerate(words):
+        if word in ("-s", "--session", "--sessions", "-e", "-rs"):
+            wanted = [re.split(r"[-(]", name)[0] for name in words[number + 1 :] if not name.startswith("-")]
+    found = []
+    for node in tree.body:
+        name = _session_name(node) if isinstance(node, ast.FunctionDef) else ""
+        if isinstance(node, ast.FunctionDef) and name:
+            chosen = {name, node.name}.intersection(wanted) if wanted else name.startswith("test")
+            found += [_session(node, name)] if chosen else []
+    return found[:4]
+
+
+def _session_name(node: ast.FunctionDef) -> str:
+    for decorator in node.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        target = call.func if call else decorator
+        name = (
+            target.attr
+            if isinstance(target, ast.Attribute)
+            else target.id
+            if isinstance(target, ast.Name)
+            else ""
+        )
+        if name == "session":
+            given = {one.arg: one.value for one in call.keywords} if call else {}
+            own = given.get("name")
+            return own.value if isinstance(own, ast.Constant) and isinstance(own.value, str) else node.name
+    return ""
+
+
+def _session(node: ast.FunctionDef, name: str) -> ToolEnvironment:
+    install: list[str] = []
+    commands: list[tuple[str, ...]] = []
+    for call in (one for one in ast.walk(node) if isinstance(one, ast.Call)):
+        if not (isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)):
+            continue
+        words = [
+            one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        ]
+        if call.func.attr == "install":
+            install += _nox_install(words)
+        elif call.func.attr in ("run", "run_always") and words:
+            commands.append(tuple(words))
+    return ToolEnvironment(tuple(install), tuple(commands), f"noxfile.py, session {name}", {})
+
+
+def _nox_install(words: Sequence[str]) -> list[str]:
+    from bot.environment.python import _pip_arguments
+
+    return _pip_arguments(words)

@@ -1,0 +1,354 @@
+"""The jobs of a repository's GitHub workflows that install, test and lint it on Linux, as plain steps.
+
+Workflows are other people's text: they are parsed as YAML, bounded in number and size, and nothing in them is run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.environment.detected import Omission, Read, Version, source_of
+from bot.environment.expressions import UNKNOWN, evaluate, substitute
+
+_FOLDER = ".github/workflows/"
+_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS = 40, 60, 80, 64
+_LARGEST = 200_000
+_EVENTS = {"push", "pull_request", "merge_group", "workflow_call", "pull_request_target"}
+# Jobs that are not about whether a change is sound.
+_OTHER_WORK = re.compile(
+    r"(?i)release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|fuzz|benchmark|nightly"
+    r"|\bpages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|brew"
+)
+_NEEDS_EVENT = re.compile(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'")
+_SETUPS = {"setup-python": "python", "setup-node": "node", "setup-go": "go", "setup-java": "java"}
+_COSMETIC = re.compile(
+    r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|CARGO_INCREMENTAL|PIP_.*|UV_.*|TOX_.*|.*TOKEN.*|.*CODECOV.*"
+    r"|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|CARGO_NET.*"
+    r"|.*PYTHON.?VERSION|NODE_VERSION|GO_?VERSION)$"
+)
+_NAMED = re.compile(r"\$(?:\{(?:\{\s*env\.)?)?([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The `run` of one step, with what is known filled in. `folder` is relative to the root."""
+
+    text: str
+    folder: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Further variables whose value is known: they are filled in where the script names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    source: str
+    name: str
+    scripts: tuple[Script, ...]
+    actions: Mapping[str, Mapping[str, Any]]
+    """The actions that it uses, without their version, and what each is given."""
+
+
+@dataclass(slots=True)
+class Workflows:
+    jobs: list[Job] = field(default_factory=list)
+    versions: list[Version] = field(default_factory=list)
+    omissions: list[Omission] = field(default_factory=list)
+
+
+def read_workflows(paths: Collection[str], read: Read) -> Workflows:
+    found = Workflows()
+    files = sorted(
+        path
+        for path in paths
+        if path.startswith(_FOLDER) and path.endswith((".yml", ".yaml")) and path.count("/") == 2
+    )
+    for path in files[:_MOST_FILES]:
+        content = _mapping(_parsed(read(path)))
+        if content and _runs_for_changes(content) and not _is_other_work(path.rpartition("/")[2]):
+            _Reader(path, content, read, found).collect()
+    return found
+
+
+def _is_other_work(name: str) -> bool:
+    return bool(_OTHER_WORK.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
+
+
+def _parsed(text: str | None) -> Any:
+    if not text or len(text) > _LARGEST:
+        return None
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _checks_out_another(job: Mapping[str, Any]) -> bool:
+    """Whether the job is about another repository that it fetches beside or instead of this one."""
+    return any(
+        "checkout" in str(_mapping(step).get("uses")) and "repository" in _mapping(_mapping(step).get("with"))
+        for step in _list(job.get("steps"))
+    )
+
+
+def _runs_for_changes(workflow: Mapping[Any, Any]) -> bool:
+    """Whether a push to a branch or a pull request starts it. YAML 1.1 reads the key `on` as true."""
+    events = workflow.get("on", workflow.get(True))
+    if isinstance(events, str):
+        return events in _EVENTS
+    if isinstance(events, list):
+        return any(isinstance(event, str) and event in _EVENTS for event in events)
+    push = _mapping(_mapping(events).get("push"))
+    if "tags" in push and "branches" not in push and not (_EVENTS - {"push"}).intersection(_mapping(events)):
+        return False
+    return bool(_EVENTS.intersection(key for key in _mapping(events) if isinstance(key, str)))
+
+
+@dataclass(slots=True)
+class _Reader:
+    path: str
+    content: Mapping[str, Any]
+    read: Read
+    found: Workflows
+    named: frozenset[str] = frozenset()
+
+    def collect(self) -> None:
+        jobs = _mapping(self.content.get("jobs"))
+        self.named = frozenset(_NAMED.findall(self.read(self.path) or ""))
+        for name, job in itertools.islice(jobs.items(), _MOST_JOBS):
+            if isinstance(job, dict) and not _checks_out_another(job):
+                self._job(str(name), job)
+
+    def _job(self, name: str, job: Mapping[str, Any]) -> None:
+        source = source_of(self.path, f"job {name}")
+        if _OTHER_WORK.search(name):
+            return
+        if job.get("services"):
+            self.found.omissions.append(
+                Omission(f"job {source_of(name)}", "it needs services such as a database", source)
+            )
+            return
+        legs = [leg for leg in _legs(job) if self._is_on_linux(job, leg)]
+        condition = str(job.get("if", ""))
+        if not legs or _NEEDS_EVENT.search(condition):
+            return
+        if condition and evaluate(condition, self._values(job, legs[0])) is False:
+            return
+        scripts: list[Script] = []
+        actions: dict[str, Mapping[str, Any]] = {}
+        for step in _list(job.get("steps"))[:_MOST_STEPS]:
+            self._step(_mapping(step), job, legs, source, scripts, actions)
+        self.found.jobs.append(Job(source, name, tuple(scripts), actions))
+
+    def _values(self, job: Mapping[str, Any], leg: Mapping[str, Any]) -> dict[str, Any]:
+        values = dict(leg)
+        for environment in (self.content.get("env"), job.get("env")):
+            for key, value in _mapping(environment).items():
+                text = substitute(str(value), values)
+                values[f"env.{key}"] = UNKNOWN if "${{" in text else text
+        return values
+
+    def _is_on_linux(self, job: Mapping[str, Any], leg: Mapping[str, Any]) -> bool:
+        machine = job.get("runs-on")
+        names = machine if isinstance(machine, list) else [machine]
+        said = " ".join(substitute(str(name), leg) for name in names).lower()
+        return "windows" not in said and "macos" not in said and "arm" not in said.split("-")
+
+    def _step(
+        self, step: Mapping[str, Any], job: Mapping[str, Any], legs: list[dict[str, Any]], source: str,
+        scripts: list[Script], actions: dict[str, Mapping[str, Any]],
+    ) -> None:  # fmt: skip
+        condition = str(step.get("if", ""))
+        own = [self._values(job, leg) for leg in legs]
+        if condition:
+            own = [values for values in own if evaluate(condition, values) is not False]
+            if not own or _NEEDS_EVENT.search(condition):
+                return
+        values = own[0]
+        if isinstance(step.get("uses"), str):
+            self._action(step["uses"], _mapping(step.get("with")), values, source, scripts, actions)
+        script = step.get("run")
+        if not isinstance(script, str) or step.get("shell") in ("pwsh", "powershell", "cmd"):
+            return
+        given = {**_mapping(self.content.get("env")), **_mapping(job.get("env"))}
+        own_given = _mapping(step.get("env"))
+        if "secrets." in script or any("secrets." in str(value) for value in own_given.values()):
+            title = str(step.get("name") or script.strip().partition("\n")[0])
+            self.found.omissions.append(Omission(source_of(title), "it needs a secret", source))
+            return
+        defaults = [_mapping(_mapping(one.get("defaults")).get("run")) for one in (self.content, job)]
+        folder = substitute(
+            str(
+                step.get("working-directory")
+                or next(
+                    (one["working-directory"] for one in reversed(defaults) if one.get("working-directory")),
+                    "",
+                )
+            ),
+            values,
+        )
+        if place := _checkout_place(job, values):
+            folder = posixpath.normpath(folder).removeprefix(place).lstrip("/")
+        # A variable that steps name is there to be filled in, and not for the programs.
+        given = {name: value for name, value in given.items() if name not in self.named}
+        scripts.append(
+            Script(
+                _settled(substitute(script, {**values, **_own_values(own_given, values)})),
+                _folder(folder),
+                _variables({**given, **own_given}, values),
+                _variables(_mapping(self.content.get("env")) | _mapping(job.get("env")), values),
+            )
+        )
+
+    def _action(
+        self, uses: str, given: Mapping[str, Any], values: Mapping[str, Any], source: str,
+        scripts: list[Script], actions: dict[str, Mapping[str, Any]],
+    ) -> None:  # fmt: skip
+        name = uses.partition("@")[0]
+        short = name.rpartition("/")[2]
+        actions[name] = given
+        if tool := _SETUPS.get(short):
+            for key, value in given.items():
+                text = substitute(str(value), values)
+                if str(key) == f"{tool}-version" and "${{" not in text and len(text) < 40:
+                    self.found.versions.append(Version(tool, source_of(text), source))
+        if uses.startswith("./") and not uses.startswith("./.github/workflows"):
+            for ending in ("action.yml", "action.yaml"):
+                inner = _mapping(_parsed(self.read(posixpath.join(posixpath.normpath(name), ending))))
+                for step in _list(_mapping(inner.get("runs")).get("steps"))[:_MOST_STEPS]:
+                    if isinstance(script := _mapping(step).get("run"), str) and "secrets." not in script:
+                        folder = _folder(str(_mapping(step).get("working-directory") or ""))
+                        scripts.append(Script(substitute(script, values), folder))
+
+
+def _checkout_place(job: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Where a job puts its checkout, if not into its working folder: that folder is the root here."""
+    for step in _list(job.get("steps")):
+        path = _mapping(_mapping(step).get("with")).get("path")
+        if "actions/checkout" in str(_mapping(step).get("uses")) and isinstance(path, str):
+            return posixpath.normpath(substitute(path, values))
+    return ""
+
+
+def _legs(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The combinations of the job's matrix, Linux and the newest versions first, as values of `matrix.*`."""
+    matrix = _mapping(_mapping(job.get("strategy")).get("matrix"))
+    axes = {
+        str(key): sorted(value, key=_rank)
+        for key, value in matrix.items()
+        if isinstance(value, list) and value and key not in ("include", "exclude")
+    }
+    include = [one for one in _list(matrix.get("include")) if isinstance(one, dict)]
+    plain = itertools.islice(itertools.product(*axes.values()), _MOST_COMBINATIONS) if axes else ()
+    legs = [dict(zip(axes, values, strict=True)) for values in plain]
+    for leg in legs:
+        for one in include:
+            if all(leg[key] == value for key, value in one.items() if key in axes):
+                leg.update({key: value for key, value in one.items() if key not in leg})
+    if not axes:
+        legs = sorted(
+            include[:_MOST_COMBINATIONS], key=lambda one: sum(_rank(value)[0] for value in one.values())
+        )
+    for leg in legs or [{}]:
+        yield dict(_flat("matrix", leg))
+
+
+def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and depth < 4:
+        for key, inner in itertools.islice(value.items(), 40):
+            yield from _flat(f"{prefix}.{key}", inner, depth + 1)
+    else:
+        yield prefix, value
+
+
+def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
+    """Linux before other systems, final versions before others, newer ones before older ones."""
+    text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
+    if re.search(
+        r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch",
+        text,
+    ):
+        return 2, ()
+    if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
+        return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
+    return (0 if re.search(r"ubuntu|linux|stable|latest|lts", text) else 1), ()
+
+
+def _folder(text: str) -> str:
+    """A folder of the repository; `..` and absolute ones come out as text that no path has, so nothing is run there."""
+    normal = posixpath.normpath(text) if text else ""
+    if normal in ("", "."):
+        return ""
+    return normal if re.fullmatch(r"[\w][\w./-]*", normal) and ".." not in normal.split("/") else "?"
+
+
+def _variables(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for key, value in given.items():
+        text = substitute(str(value), values)
+        if isinstance(value, bool):
+            text = text.lower()
+        name = str(key)
+        if (
+            _VARIABLE.fullmatch(name)
+            and not _COSMETIC.match(name)
+            and "${{" not in text
+            and text.strip()
+            and text.isprintable()
+        ):
+            found[name] = text
+    return found
+
+
+def _own_values(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"env.{key}": substitute(str(value), values) for key, value in given.items()}
+
+
+_IF = re.compile(r"^\s*(if|elif)\s+\[\[?\s+(.*?)\s+(==|=|!=)\s+(.*?)\s+\]\]?\s*;\s*then\s*$")
+
+
+def _settled(script: str) -> str:
+    """The script without the branches of `if` that constants rule out: matrix values have been filled in already."""
+    kept: list[str] = []
+    lines = script.splitlines()
+    branch: list[bool] = []  # whether a branch of each open `if` was taken
+    live: list[bool] = []
+    for line in lines:
+        word = line.strip()
+        if match := _IF.match(line):
+            left, right = (text.strip("\"'") for text in (match[2], match[4]))
+            if "$" in left + right:
+                return script
+            holds = (left == right) is (match[3] != "!=")
+            if match[1] == "if":
+                branch.append(holds)
+                live.append(holds)
+            elif branch:
+                live[-1] = holds and not branch[-1]
+                branch[-1] = branch[-1] or holds
+        elif word == "else" and branch:
+            live[-1], branch[-1] = not branch[-1], True
+        elif word == "fi" and branch:
+            branch.pop()
+            live.pop()
+        elif re.match(r"(if|elif)\b", word):
+            return script
+        elif all(live):
+            kept.append(line)
+    return "\n".join(kept) if not branch else script
