@@ -33,7 +33,7 @@ from bot.publish.thread.traces import Trace, comes_before, traces
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024
 _MOST_UNPACKED = 256 * 1024 * 1024
-_ARTIFACT = "slash-agent"
+_ARTIFACT = "slash-agent-bundle"
 _LARGEST_JOURNAL = 64 * 1024 * 1024
 _JOURNAL = "journal.jsonl"
 # What going on needs. The page of the last run stays where it is, and a journal that is too large: the rest will do.

@@ -21,6 +21,8 @@ class GitHubEnvironment:
     """`run_url` is empty outside Actions, and `run` 0. `workflow` is the path of the file that the run is of,
     empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`.
 
+    `report_url` is the address of the run's report among its artifacts, empty if there is none.
+
     `repository` is the one that the run is in. `target` is the one that an entry of a maintenance plan names, which
     may be another; empty in every other job. `policy_file` is where the policy is in a repository.
     """
@@ -36,6 +38,7 @@ class GitHubEnvironment:
     app_key: str = field(default="", repr=False)
     target: str = ""
     minted: bool = False
+    report_url: str = ""
     policy_file: str = POLICY_FILE
 
     @property
@@ -59,10 +62,11 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
     default_api = "https://api.github.com" if server == "https://github.com" else f"{server}/api/v3"
     repository = environment.get("GITHUB_REPOSITORY", "")
     run_id = environment.get("GITHUB_RUN_ID", "")
+    run_url = f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else ""
     return GitHubEnvironment(
         server_url=server,
         api_url=environment.get("GITHUB_API_URL", default_api).rstrip("/"),
-        run_url=f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else "",
+        run_url=run_url,
         repository=repository,
         token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
         run=int(run_id) if run_id.isdecimal() else 0,
@@ -70,6 +74,7 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
         app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
         target=_repository(environment.get("SLASH_AGENT_REPOSITORY", "").strip()),
+        report_url=_report_url(environment.get("SLASH_AGENT_REPORT_URL", ""), run_url),
         policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
     )
 
@@ -105,6 +110,14 @@ def _repository(name: str) -> str:
     if name and not _REPOSITORY.fullmatch(name):
         raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
     return name
+
+
+def _report_url(url: str, run_url: str) -> str:
+    """`url` if it leads to an artifact of this very run: a job that runs the agent can claim anything."""
+    if not run_url:
+        return ""
+    of_this_run = re.fullmatch(re.escape(run_url) + r"(?:/artifacts/[0-9]+(?:#download)?|#artifacts)", url)
+    return url if of_this_run else ""
 
 
 def _workflow(ref: str, repository: str) -> str:

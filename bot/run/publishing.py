@@ -80,7 +80,7 @@ def publish_bundle(
             folder=Path(scratch) / "clone",
             dry_run=dry_run or bundle.outcome.request.dry_run,
             repository=where.acts_for,
-            links=Links(run=where.run_url, report=where.run_url),
+            links=Links(run=where.run_url, report=where.report_url),
             say=say,
             rules=know_rules,
         )

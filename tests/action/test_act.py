@@ -7,6 +7,7 @@ reads the workflows as we mean them. Three start what was installed, the others 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,15 @@ def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
         ran = act(stage, server).run("agent.yml", stage.sample.event)
         assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
         assert server.requests[0].headers["x-api-key"] == KEY
-    assert ran.artifacts == {"slash-agent-bundle"}
+    bundle, page = sorted(ran.artifacts)
+    assert re.fullmatch(r"slash-agent-bundle-run-0?-1-[0-9a-f]{8}", bundle)  # act has no `strategy` here
+    assert page == bundle.replace("-bundle", "") + "-report.html"
     [pull] = stage.pulls()
     assert pull["draft"]
+    [report] = re.findall(r"\[report\]\((\S+)\)", pull["body"])
+    assert re.fullmatch(
+        re.escape(f"{stage.forge.url}/{stage.repo}/actions/runs/4711") + r"/artifacts/\d+", report
+    )
     assert any(f"pull request #{pull['number']}" in body for body in stage.bot_comments())
     assert KEY not in ran.log
 
@@ -130,7 +137,8 @@ def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> N
         runner.append(act(stage, server, installed))
         ran = runner[0].run("agent.yml", stage.sample.event)
     assert ran.jobs["run"] == "failure", ran.log
-    assert ran.artifacts == {"slash-agent-bundle"}, ran.log
+    assert len(ran.artifacts) == 2, ran.log
+    assert all(name.startswith("slash-agent-") for name in ran.artifacts)
 
 
 def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> None:
@@ -148,10 +156,19 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> 
         ran = act(stage, server, warm_venv()).run("maintenance.yml", event, "schedule")
     assert set(ran.jobs.values()) == {"success"}, ran.log
     assert "rest" not in ran.jobs
-    assert ran.artifacts == {f"slash-agent-bundle-riverbend.tidytime.{name}" for name in names}, ran.log
+    assert ran.artifacts == artifacts_of(*(f"riverbend.tidytime.{name}" for name in names)), ran.log
     assert {pull["head"]["ref"] for pull in stage.pulls()} == {f"agent/task-{name}" for name in names}, (
         ran.log
     )
+
+
+def artifacts_of(*names: str) -> set[str]:
+    """What the entries of a maintenance plan leave, by the names of the entries."""
+    return {
+        text.format(name)
+        for name in names
+        for text in ("slash-agent-bundle-{}", "slash-agent-{}-report.html")
+    }
 
 
 def steps(ran: Ran) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.action.test_act import artifacts_of
 from tests.support.act import Act
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE
@@ -68,10 +69,7 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
         ).run("maintenance.yml", event, "schedule")
     assert set(ran.jobs.values()) == {"success"}, ran.log
     assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in ran.log
-    assert ran.artifacts == {
-        "slash-agent-bundle-riverbend.notes.links",
-        "slash-agent-bundle-riverbend.tidytime.links",
-    }
+    assert ran.artifacts == artifacts_of("riverbend.notes.links", "riverbend.tidytime.links")
     for name in (NOTES, stage.repo):
         [pull] = pulls(stage, name)
         assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), ran.log
@@ -99,7 +97,7 @@ def test_an_entry_that_is_cancelled_leaves_its_artifact(stage: Stage, installed:
         runner.append(Act(stage, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}, installed))
         ran = runner[0].run("maintenance.yml", event, "schedule")
     assert ran.jobs["run"] == "failure", ran.log
-    assert ran.artifacts == {"slash-agent-bundle-riverbend.tidytime.links"}, ran.log
+    assert ran.artifacts == artifacts_of("riverbend.tidytime.links"), ran.log
 
 
 def test_each_entry_has_its_own_time_limit() -> None:

@@ -51,7 +51,8 @@ from tests.support.outcomes import (
 
 GOLDEN = Path(__file__).parent / "golden"
 LINKS = Links(
-    "https://github.test/octo/hello/actions/runs/1", "https://github.test/octo/hello/actions/runs/1#artifacts"
+    "https://github.test/octo/hello/actions/runs/1",
+    "https://github.test/octo/hello/actions/runs/1/artifacts/7",
 )
 
 FULL = make_outcome(

@@ -44,7 +44,9 @@ def act(stage: Stage, steps: list[Step], event: object = None, run: int = 0) -> 
     stage.forge.set_run(stage.repo, run, conclusion="success")
     if (stage.bundle / "outcome.json").exists():
         files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
-        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-1-5fd0f6fb", files)
+        # Newer than the bundle, and none.
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-run-0-1-5fd0f6fb-report.html", b"<html>")
     return ran, run, asked
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import yaml
 
 from tests.support.npm import installed
-from tests.support.runner import ROOT, WORKFLOWS, permissions_of
+from tests.support.runner import ROOT, WORKFLOWS, permissions_of, supervisors
 from tests.support.stage import Stage
 
 VERSION = (ROOT / ".ci" / "act-version").read_text().strip()
@@ -95,14 +95,19 @@ class Act:
             command += ["--var", f"{key}={value}"]
         for key, value in self._runner(folder).items():
             command += ["--env", f"{key}={value}"]
-        for action, stand_in in _of_others(text).items():
+        for action, stand_in in _of_others(text + (ROOT / "action.yml").read_text()).items():
             command += ["--local-repository", f"{action}={stand_in}"]
         return self._execute(command, folder)
 
     def cancel(self) -> None:
-        """Cancel the run that is under way, as a person does from its page. act kills the step that is running."""
+        """Interrupt the step that runs the agent, as GitHub's runner does in a job that is cancelled.
+
+        act's own cancellation also drops the steps of a composite action whose condition is `always()`. GitHub's
+        runner runs these: an embedded step has a cancellation token of its own (`CreateEmbeddedChild`).
+        """
         assert self._process is not None
-        self._process.send_signal(signal.SIGINT)
+        for process in supervisors(self.stage.folder / "act"):
+            os.kill(process, signal.SIGINT)
 
     def _execute(self, command: list[str], folder: Path) -> Ran:
         home = folder / "home"

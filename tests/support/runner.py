@@ -71,7 +71,7 @@ class Runner:
 
     def action(self, event: Mapping[str, Any], token: str, name: str = "issue_comment", **inputs: str) -> Job:
         """The action alone, as one step of a job, for the event `name`. `inputs` with underscores."""
-        machine = _Machine(self, event, token, self.stage.folder / "runner-job", name)
+        machine = _Machine(self, event, token, self.stage.folder / "runner-job", name, {})
         given = {key.replace("_", "-"): value for key, value in inputs.items()}
         return machine.composite(given, {})
 
@@ -81,23 +81,28 @@ class Runner:
     ) -> Job:  # fmt: skip
         context: dict[str, Any] = {
             "needs": {one: {"outputs": done.outputs, "result": done.result} for one, done in needs.items()},
-            "github": {"event": event, "event_name": name, "repository": self.stage.repo},
+            "github": {
+                "event": event,
+                "event_name": name,
+                "repository": self.stage.repo,
+                "job": id,
+                "run_attempt": 1,
+            },
+            "strategy": {"job-index": 0},
             "inputs": {},
             "job": {"workflow_repository": self.stage.repo},
         }
         if not holds(job.get("if"), context, failed=any(done.result != "success" for done in needs.values())):
             return Job("skipped", {}, {})
         token = self.stage.forge.token(permissions=permissions_of(job), repo=self.stage.repo)
-        machine = _Machine(self, event, token, self.stage.folder / f"runner-{id}", name)
+        machine = _Machine(self, event, token, self.stage.folder / f"runner-{id}", name, artifacts)
         context |= {"secrets": dict(self.secrets), "runner": machine.facts, "steps": {}}
         context["github"]["token"] = token
         steps: dict[str, Step] = {}
         failed = False
         for number, step in enumerate(job["steps"]):
-            if not holds(step.get("if"), context, failed=failed):
-                done = Step("skipped")
-            else:
-                done = machine.use(step, context, artifacts)
+            wanted = holds(step.get("if"), context, failed=failed)
+            done = machine.use(step, context) if wanted else Step("skipped")
             failed = failed or done.outcome == "failure"
             steps[step.get("id", f"step-{number}")] = done
             context["steps"] = {
@@ -115,8 +120,12 @@ def permissions_of(job: Mapping[str, Any]) -> dict[str, str]:
 class _Machine:
     """One fresh virtual machine."""
 
-    def __init__(self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path, name: str) -> None:
+    def __init__(
+        self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path, name: str,
+        artifacts: dict[str, Path],
+    ) -> None:  # fmt: skip
         self._runner = runner
+        self._artifacts = artifacts
         self._name = name
         self._token = token
         self._event = event
@@ -128,20 +137,27 @@ class _Machine:
         (self.temp / "slash-agent-venv").symlink_to(runner.venv)
         self.facts = {"temp": str(self.temp), "os": "Linux"}
 
-    def use(self, step: Mapping[str, Any], context: Mapping[str, Any], artifacts: dict[str, Path]) -> Step:
+    def use(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> Step:
         given = {key: fill(value, context) for key, value in step.get("with", {}).items()}
         action = step["uses"].partition("@")[0]
         if action == "actions/checkout":
             return Step("success")
         if action == "actions/upload-artifact":
-            artifacts[given["name"]] = Path(given["path"])
-            return Step("success")
+            return self._upload(Path(given["path"]), given)
         if action == "actions/download-artifact":
-            shutil.copytree(artifacts[given["name"]], given["path"])
+            shutil.copytree(self._artifacts[given["name"]], given["path"])
             return Step("success")
         assert action in ("./", "slash-agent/slash-agent"), action
         done = self.composite(given, context)
         return Step(done.result, done.outputs, done.log)
+
+    def _upload(self, path: Path, given: Mapping[str, str]) -> Step:
+        unpacked = given.get("archive") == "false"
+        assert path.is_file() == unpacked
+        self._artifacts[path.name if unpacked else given["name"]] = path
+        stage, number = self._runner.stage, len(self._artifacts)
+        url = f"{stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/{number}"
+        return Step("success", {"artifact-id": str(number), "artifact-url": url})
 
     def composite(self, given: Mapping[str, str], outer: Mapping[str, Any]) -> Job:
         """The steps of `action.yml`."""
@@ -162,6 +178,8 @@ class _Machine:
                 steps[name] = Step("skipped")
             elif name == "install":
                 steps[name] = Step("success")
+            elif "uses" in step:
+                steps[name] = self.use(step, context)
             else:
                 steps[name] = self._script(step, context)
             failed = failed or steps[name].outcome == "failure"
@@ -225,3 +243,17 @@ def read_outputs(text: str) -> dict[str, str]:
     rest = _OUTPUT.sub("", text)
     assert rest == "", f"no output: {as_text(rest)}"
     return {name: value for name, _, value in _OUTPUT.findall(text)}
+
+
+def supervisors(folder: Path) -> list[int]:
+    """The processes `python -m bot run` whose program lies below `folder`."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                words = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0].startswith(str(folder).encode()) and words[-3:-1] == [b"bot", b"run"]:
+                found.append(int(entry))
+    return found

@@ -11,8 +11,9 @@ from bot.publish.text.shown import shown_line
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Web addresses of the run in Actions, of its report and of the approved plan's comment; empty where there is
-    none."""
+    """Web addresses of the run in Actions, of its report and of the approved plan's comment; empty if there is none.
+
+    An address of a report that ends in a fragment (`#download`) leads to an archive, not to the page."""
 
     run: str = ""
     report: str = ""
@@ -29,7 +30,8 @@ def footer(outcome: Outcome, links: Links) -> str:
 
 def small_line(text: str, links: Links) -> str:
     """`text` as the characters it has, and where the run is."""
-    named = (("run", links.run), ("report", links.report))
+    report = "download the report" if "#" in links.report else "report"
+    named = (("run", links.run), (report, links.report))
     linked = "".join(f" · [{name}]({url})" for name, url in named if url)
     return f"<sub>{shown_line(text)}{linked}</sub>"
 

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, statSync } from "node:fs";
 import http from "node:http";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 // act pads the signature in its upload address with "=", which the blob client takes for a separator and drops.
 const request = http.request;
@@ -8,6 +8,8 @@ http.request = (options, ...rest) => {
   if (options.path) options.path = options.path.replace(/([?&]sig=[\w-]{43})(?=&|$)/, "$1%3D");
   return request.call(http, options, ...rest);
 };
+
+const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID } = process.env;
 
 // The client refuses servers other than GitHub's; the address it uses is ACTIONS_RESULTS_URL.
 process.env.GITHUB_SERVER_URL = "https://github.com";
@@ -24,6 +26,10 @@ if (files.length === 0) {
   console.log(`No files were found in ${folder}`);
   process.exit(given("if-no-files-found") === "error" ? 1 : 0);
 }
-if (given("overwrite") === "true") await client.deleteArtifact(given("name")).catch(() => {});
-const { size } = await client.uploadArtifact(given("name"), files, folder);
-console.log(`Artifact ${given("name")}: ${files.length} files, ${size} bytes`);
+const unpacked = given("archive") === "false";
+const name = unpacked ? basename(folder) : given("name");
+if (given("overwrite") === "true") await client.deleteArtifact(name).catch(() => {});
+const { id, size } = await client.uploadArtifact(name, files, unpacked ? dirname(folder) : folder);
+const url = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}/artifacts/${id}`;
+appendFileSync(process.env.GITHUB_OUTPUT, `artifact-id=${id}\nartifact-url=${url}\n`);
+console.log(`Artifact ${name}: ${files.length} files, ${size} bytes`);
