@@ -130,7 +130,7 @@ def _replayed(recorded: Recorded, repository: Path) -> Row:
         words,
         "",
         f"the same patch, under {REPLAY_SECONDS:g} s",
-        words.startswith("same patch") and seconds < REPLAY_SECONDS,
+        words.startswith("The same patch") and seconds < REPLAY_SECONDS,
     )
 
 
@@ -143,7 +143,7 @@ def replayed(journal: Path, repository: Path) -> tuple[float, str]:
             env=clean_environment(Path(home)), capture_output=True, text=True, check=False,
         )  # fmt: skip
         seconds = time.monotonic() - started
-    said = (done.stdout or done.stderr).strip().partition(", sha256")[0]
+    said = (done.stdout or done.stderr).strip().partition("\n")[0].lstrip("✔✘ ")
     return seconds, said if done.returncode == 0 else said or f"ended with {done.returncode}"
 
 

@@ -9,10 +9,11 @@ import signal
 import sys
 from pathlib import Path
 
-from bot.commands.progress import say_outcome
+from bot.commands.result import Result, print_result
 from bot.contracts.errors import ExitCode
-from bot.publish.body.title import title
+from bot.publish.bundle.files import PATCH, REPORT
 from bot.run.demo import Demonstrated, demonstrate
+from bot.terminal.printer import Printer
 
 EXAMPLE = "slash-agent demo --keep"
 
@@ -35,18 +36,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _say(shown: Demonstrated, *, kept: bool) -> None:
-    print()
-    print((shown.bundle / "changes.patch").read_text(encoding="utf-8"))
-    say_outcome(shown.outcome, print)
-    print(f"title    {title(shown.outcome)}")
-    print(f"pull     {shown.published.pr_url}")
-    print(f"report   {Path(shown.bundle) / 'report.html'}")
-    if not kept:
-        print(f"\nTo look at the pull request in a browser: {_own_name()} demo --keep")
+    printer = Printer(sys.stdout, os.environ)
+    printer.line()
+    printer.diff((shown.bundle / PATCH).read_text(encoding="utf-8"))
+    browse = shown.published.pr_url if kept else f"{_own_name()} demo --keep, to see it in a browser"
+    own = f'{_own_name()} fix "what to do", in a repository of yours, with ANTHROPIC_API_KEY or OPENAI_API_KEY set'
+    next = [("pull", browse), ("report", str(shown.bundle / REPORT)), ("then", own)]
+    print_result(Result(shown.outcome, "in a draft pull request", next), printer)
     if shown.sandbox_trouble:
-        print(f"\nThis demo ran without a sandbox: {shown.sandbox_trouble}")
-        print(
-            "A run with a real model would have been refused. To get a sandbox: sudo apt-get install bubblewrap"
+        printer.line()
+        printer.line(f"This demo ran without a sandbox: {shown.sandbox_trouble}", "yellow")
+        printer.line(
+            "With a real model it would have been refused. Install one: sudo apt-get install bubblewrap"
         )
 
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from bot.commands.options import add_local_run
-from bot.commands.progress import say_outcome
+from bot.commands.result import Result, git_at, print_result
 from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode
+from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import Ended
 from bot.contracts.wording import count_of
-from bot.github.actions import Actions, json_text
+from bot.github.actions import json_text
 from bot.run.cleanup import clean_up_later
 from bot.run.local import Fix, Fixed, fix
+from bot.terminal.printer import Printer
+
+_UNFINISHED = (Status.PARTIAL, Status.FAILED)
 
 EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make parse_duration accept days"'
 
@@ -58,8 +63,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         elif arguments.json:
             print(json_text(_as_json(fixed), indent=1))
         else:
-            say_outcome(fixed.outcome, Actions(os.environ, sys.stdout).print)
-            _say_where(fixed, arguments.patch)
+            print_result(_result(fixed, arguments), Printer(sys.stdout, os.environ))
     clean_up_later(os.environ)
     return fixed.exit_code
 
@@ -73,13 +77,25 @@ def _as_json(fixed: Fixed) -> dict[str, object]:
     }
 
 
-def _say_where(fixed: Fixed, patch: Path | None) -> None:
+def _result(fixed: Fixed, arguments: argparse.Namespace) -> Result:
+    where, next = "", []
     if fixed.branch:
-        print(f"branch   {fixed.branch}   (git diff HEAD...{fixed.branch})")
-    elif patch is not None and fixed.outcome.files:
-        print(f"patch    {patch}")
-    print(f"report   {fixed.bundle / 'report.html'}")
-    if fixed.unseen:
-        print(
-            f"note     the agent worked on HEAD and did not see {count_of(fixed.unseen, 'uncommitted file')}"
-        )
+        git = git_at(arguments.repo)
+        where = f"on {fixed.branch}"
+        next = [("look", f"{git} diff HEAD...{fixed.branch}"), ("merge", f"{git} merge {fixed.branch}")]
+    elif arguments.patch is not None and fixed.outcome.files:
+        patch = shlex.quote(str(arguments.patch))
+        where = f"in {arguments.patch}"
+        next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
+    if fixed.outcome.status is Status.NEEDS_INPUT:
+        next.append(("answer", f'{_continue(fixed)} "your answer"'))
+    elif fixed.outcome.status in _UNFINISHED or fixed.outcome.stop_reason is StopReason.CHECKS_FAILING:
+        next.append(("go on", _continue(fixed)))
+    next.append(("report", str(fixed.bundle / "report.html")))
+    unseen = count_of(fixed.unseen, "uncommitted file")
+    notes = [f"The agent worked on HEAD and did not see {unseen}."] if fixed.unseen else []
+    return Result(fixed.outcome, where, next, notes=notes)
+
+
+def _continue(fixed: Fixed) -> str:
+    return f"slash-agent fix --continue {shlex.quote(str(fixed.bundle))}"

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from bot.commands.options import add_bundle, add_dry_run
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import Status
+from bot.contracts.outcome import Outcome, Status
 from bot.contracts.wording import count_of
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.published import Published
 from bot.report.summary import published_summary, run_summary
 from bot.run.publishing import publish_bundle
+from bot.terminal.printer import Mark, Printer
 
 # What these come to is said in the thread, and no pull request was meant to come of them.
 _ANSWERED = frozenset({Status.REVIEWED, Status.PLANNED, Status.ANSWERED, Status.NEEDS_INPUT})
@@ -43,18 +44,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     )
     actions.withhold = partial(withhold_if_secret, finder=done.finder)
     published = done.published
-    for note in published.notes:
-        actions.print(f"note: {note}")
     threads = _on_threads(published)
-    for line in threads:
-        actions.print(line)
-    if published.pr_number:
-        verb = "opened" if published.created else "up to date"
-        verb = "has the change as suggestions" if published.suggested else verb
-        actions.print(f"pull request #{published.pr_number} {verb}: {published.pr_url}")
-    elif not arguments.dry_run and done.outcome.status not in _ANSWERED:
-        actions.print("no pull request: the lines above or the thread say why")
     notes = (*published.notes, *threads)
+    printer = Printer(sys.stdout, os.environ, actions)
+    printer.headline(*_headline(published, done.outcome, dry_run=arguments.dry_run))
+    for line in published.notes:
+        printer.field("note", line, "yellow")
+    for line in threads:
+        printer.field("threads", line)
     # The run was a step of this very job: its summary stands above ours.
     told = os.environ.get("SLASH_AGENT_MODE") == "both"
     summary = (
@@ -69,6 +66,21 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     actions.set_output("pr-number", str(published.pr_number or ""))
     actions.set_output("branch", published.branch)
     return ExitCode.DONE
+
+
+def _headline(published: Published, outcome: Outcome, *, dry_run: bool) -> tuple[Mark, str]:
+    pull = f"ull request #{published.pr_number}"
+    if published.pr_number and published.suggested:
+        return "good", f"P{pull} has the change as suggestions: {published.pr_url}"
+    if published.pr_number and published.created:
+        return "good", f"P{pull} opened: {published.pr_url}"
+    if published.pr_number:
+        return "good", f"P{pull} is up to date: {published.pr_url}"
+    if dry_run:
+        return "good", "Dry run, nothing was published: the writes are listed above"
+    if outcome.status in _ANSWERED:
+        return "good", f"{outcome.status.value.replace('_', ' ').capitalize()}: the thread on GitHub has it"
+    return "doubt", f"No pull request: {outcome.reason}"
 
 
 def _on_threads(published: Published) -> list[str]:

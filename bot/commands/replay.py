@@ -12,9 +12,11 @@ from pathlib import Path
 
 from bot.commands.options import add_sandbox
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.wording import count_of
 from bot.github.actions import Actions
 from bot.run.replay import Replay, replay
 from bot.run.restore import told
+from bot.terminal.printer import Printer
 
 EXAMPLE = """slash-agent replay bundle/journal.jsonl --repo .
          slash-agent replay bundle/journal.jsonl --versions --path src/app.py"""
@@ -49,8 +51,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise UsageError(
                 f"The patch cannot be written to {arguments.patch}: {error.strerror}."
             ) from error
+    printer = Printer(sys.stdout, os.environ)
     if replayed.difference:
-        say(f"different: {replayed.difference}")
+        printer.headline("bad", "The replay differs from the recorded run")
+        printer.field("first", replayed.difference)
         return ExitCode.INTERNAL
-    print(f"same patch: {len(replayed.patch)} bytes, sha256 {replayed.recorded_sha256}")
+    printer.headline("good", f"The same patch, byte for byte: {count_of(len(replayed.patch), 'byte')}")
+    printer.field("sha256", replayed.recorded_sha256)
     return ExitCode.DONE

@@ -6,24 +6,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from bot import __version__
 from bot.commands.options import add_local_run
-from bot.commands.progress import say_outcome
+from bot.commands.result import Result, print_result
 from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import Ended
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review
+from bot.contracts.review import Review
 from bot.contracts.wording import count_of
-from bot.github.actions import Actions, json_text
+from bot.github.actions import json_text
 from bot.run.cleanup import clean_up_later
 from bot.run.local_review import LocallyReviewed, LocalReview, review
 from bot.run.preflight import check_file
+from bot.terminal.printer import Printer
 
 EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
 
@@ -65,7 +64,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         elif arguments.json:
             print(json_text(_as_json(done), indent=1))
         else:
-            _say(done, Actions(os.environ, sys.stdout).print)
+            print_result(_result(done), Printer(sys.stdout, os.environ))
     clean_up_later(os.environ)
     return done.exit_code
 
@@ -88,34 +87,8 @@ def _as_json(done: LocallyReviewed) -> dict[str, object]:
     }
 
 
-def _say(done: LocallyReviewed, say: Callable[[str], None]) -> None:
-    say_outcome(done.outcome, say)
-    if done.review is not None:
-        if done.review.summary:
-            say(f"summary  {' '.join(done.review.summary.split())}")
-        for finding in done.review.findings:
-            _say_finding(finding, say)
-        if not done.review.findings:
-            say("nothing to say")
-        for left_out in done.review.left_out:
-            say(f"left out {left_out}")
-    say(f"report   {done.bundle / 'report.html'}")
-    if done.unseen:
-        say(f"note     {count_of(done.unseen, 'uncommitted file')} not looked at: the review is of HEAD")
-
-
-def _say_finding(finding: Finding, say: Callable[[str], None]) -> None:
-    first = finding.start_line or finding.line
-    lines = f":{first}" if finding.line else ""
-    lines += f"-{finding.line}" if finding.line and first != finding.line else ""
-    old = " (old file)" if finding.side is Side.LEFT else ""
-    say("")
-    say(f"{finding.severity}: {finding.title}")
-    say(f"  {finding.path}{lines}{old}")
-    for line in finding.body.splitlines():
-        say(f"  {line}")
-    if finding.suggestion is not None:
-        for line in finding.text.split("\n"):
-            say(f"  - {line}")
-        for line in finding.suggestion.split("\n") if finding.suggestion else ():
-            say(f"  + {line}")
+def _result(done: LocallyReviewed) -> Result:
+    unseen = count_of(done.unseen, "uncommitted file")
+    notes = [f"The review is of HEAD; {unseen} not looked at."] if done.unseen else []
+    next = [("report", str(done.bundle / "report.html"))]
+    return Result(done.outcome, next=next, review=done.review, notes=notes)

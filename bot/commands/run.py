@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.commands.options import add_bundle, add_dry_run, add_sandbox, add_text, usd
-from bot.commands.progress import say_outcome
+from bot.commands.result import Result, print_result
 from bot.commands.viewing import add_viewing, looking_on
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import Ended
@@ -24,6 +25,7 @@ from bot.run.cleanup import clean_up_later
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle
 from bot.terminal.looking import Lines, Looking
+from bot.terminal.printer import Printer
 
 EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
 
@@ -93,7 +95,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     actions = Actions(os.environ, out)
     if ended.finder is not None:
         actions.withhold = partial(withhold_if_secret, finder=ended.finder)
-    _say(ended, actions)
+    _say(ended, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
     if arguments.dry_run and ended.bundle is not None:
         publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
     clean_up_later(os.environ)
@@ -114,9 +116,9 @@ def _as_json(ended: EventEnded) -> dict[str, object]:
     }
 
 
-def _say(ended: EventEnded, actions: Actions) -> None:
+def _say(ended: EventEnded, actions: Actions, printer: Printer, *, dry_run: bool) -> None:
     if ended.outcome is None or ended.bundle is None:
-        actions.print(ended.reason)
+        printer.headline("bad" if ended.exit_code else "good" if ended.answered else "doubt", ended.reason)
         done = "answered" if ended.answered else "no_change"
         status = "refused" if ended.exit_code else done
         actions.set_output("status", status)
@@ -124,8 +126,11 @@ def _say(ended: EventEnded, actions: Actions) -> None:
         return
     outcome = ended.outcome
     with suppress(BrokenPipeError):  # nobody reads it: the step's outputs are a file
-        say_outcome(outcome, actions.print)
-        actions.print(f"bundle   {ended.bundle}")
+        bundle = shlex.quote(str(ended.bundle))
+        publish = f"slash-agent publish --bundle {bundle}"
+        next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
+        next += [("report", str(ended.bundle / "report.html")), ("bundle", str(ended.bundle))]
+        print_result(Result(outcome, next=next), printer)
     if actions.has_summary:
         actions.add_summary(run_summary(outcome, charts=charts_of(ended.bundle / JOURNAL)))
     values = {

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 
 from bot.commands.options import add_bundle
-from bot.commands.progress import say_outcome
+from bot.commands.result import Result, print_result
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
-from bot.publish.bundle.files import JOURNAL, OUTCOME
+from bot.publish.bundle.files import JOURNAL, OUTCOME, PATCH, REPORT
 from bot.report.summary import charts_of, run_summary
-from bot.run.salvage import newest_run, salvage
+from bot.run.salvage import Salvaged, newest_run, salvage
+from bot.terminal.printer import Printer
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
 
@@ -33,9 +35,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if (arguments.folder is None) != arguments.newest:
         raise UsageError("Say which run: give its folder, or --newest.")
     actions = Actions(os.environ, sys.stdout)
+    printer = Printer(sys.stdout, os.environ, actions)
     out = Path(arguments.out) if arguments.out else None
     if arguments.if_any and out and (out / OUTCOME).is_file():
-        actions.print(f"bundle   {out} (the run made it itself)")
+        printer.headline("good", f"Nothing to salvage: the run wrote its bundle, {out}")
         actions.set_output("bundle", str(out))
         return ExitCode.DONE
     try:
@@ -43,13 +46,21 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     except UsageError as error:
         if not arguments.if_any:
             raise
-        actions.print(str(error))
+        printer.headline("good", str(error))
         return ExitCode.DONE
     salvaged = salvage(root, os.environ, out)
-    say_outcome(salvaged.outcome, actions.print)
-    actions.print(f"bundle   {salvaged.bundle}")
+    print_result(_result(salvaged), printer)
     actions.set_output("bundle", str(salvaged.bundle))
     if actions.has_summary:
         actions.add_summary(run_summary(salvaged.outcome, charts=charts_of(salvaged.bundle / JOURNAL)))
     actions.set_output("status", salvaged.outcome.status.value)
     return ExitCode.DONE
+
+
+def _result(salvaged: Salvaged) -> Result:
+    bundle, next = shlex.quote(str(salvaged.bundle)), []
+    if salvaged.outcome.files:
+        next.append(("apply", f"git apply {bundle}/{PATCH}"))
+    next.append(("go on", f"slash-agent fix --continue {bundle}"))
+    next += [("report", str(salvaged.bundle / REPORT)), ("bundle", str(salvaged.bundle))]
+    return Result(salvaged.outcome, "so far", next)

@@ -45,7 +45,7 @@ class Asking(NamedTuple):
 
 
 class Said(NamedTuple):
-    """The model said something without calling a tool."""
+    """The model said something, beside the calls of the turn if there are any: the first lines."""
 
     turn: int
     text: str

@@ -32,13 +32,13 @@ def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def turn_lines(info: TurnInfo, safe: Callable[[str], str] = str) -> Iterator[str]:
-    """One line a tool call, with its subject, and where it failed or was denied that; for a turn without calls, what
-    was said. What the model wrote is made `safe` before it is cut: half a secret is found by nobody."""
+    """What the model said, then one line a tool call, with its subject and whether it failed or was denied. What the
+    model wrote is made `safe` before it is cut: half a secret is found by nobody."""
+    if info.text.strip():
+        yield said_line(info.turn, safe(info.text))
     for call, result in zip(info.calls, info.results, strict=True):
         went = "denied" if call.id in info.denied else "failed" if result.is_error else ""
         yield call_line(info.turn, safe(call.name), safe(subject_of(call)), went)
-    if not info.calls and info.text.strip():
-        yield said_line(info.turn, safe(info.text))
 
 
 def call_line(turn: int, tool: str, subject: str, went: str) -> str:
@@ -48,12 +48,14 @@ def call_line(turn: int, tool: str, subject: str, went: str) -> str:
 
 
 def said_line(turn: int, text: str) -> str:
-    return _cut(f"{turn:3d}  {text.strip().splitlines()[0]}", _WIDTH)
+    """The first paragraph of what the model said."""
+    first = text.strip().split("\n\n", 1)[0]
+    return _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH)
 
 
 def waiting_line(text: str) -> str:
     """What goes on between two turns, in line with them."""
-    return _cut(f"  -  {' '.join(text.split())}", 2 * _WIDTH)
+    return _cut(f"     {' '.join(text.split())}", 2 * _WIDTH)
 
 
 def subject_of(call: ToolCall) -> str:

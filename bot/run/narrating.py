@@ -82,7 +82,7 @@ class Narrator:
         for call in calls:
             self._calls[agent, call.id] = call
         said = "\n".join(part.text for part in record.parts if isinstance(part, Text)).strip()
-        if not calls and said:
+        if said:
             yield progress.Said(record.turn, self._first_lines(said), agent)
 
     def _result(self, record: lines.Result, agent: str) -> Iterator[Event]:

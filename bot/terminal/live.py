@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO, cast
 
-from bot.contracts.progress import Began, Called, Cancelled, Event, Inquiry, Noted, Reply
+from bot.contracts.progress import Began, Called, Cancelled, Event, Inquiry, Noted, Reply, Said
 from bot.terminal.board import Board
 from bot.terminal.looking import UNDER, Looking, plain_lines
 
@@ -99,6 +99,8 @@ def _style(event: Event, line: str) -> str:
         return "dim"
     if isinstance(event, Called):
         return "red" if event.failed else ""
+    if isinstance(event, Said):
+        return "bold"
     return "dim" if isinstance(event, Noted) else ""
 
 

@@ -81,6 +81,12 @@ class Printer:
         for part in lines_of(text):
             self._write(self._styled(part, style))
 
+    def diff(self, text: str) -> None:
+        styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
+        for line in text.splitlines():
+            heads = line.startswith(("+++", "---", "diff "))
+            self.line(line, "bold" if heads else styles.get(line[:1], ""))
+
     def title(self, text: str) -> None:
         self.line()
         self.line(text, "bold")

@@ -33,11 +33,11 @@ def test_a_recorded_session_is_replayed_and_one_that_was_tampered_with_is_seen(t
     recorded = hold_long(FORMATS["Chat Completions"], tmp_path, LongScript(40, 500), 400_000)
     repository, journal = tmp_path / "repository", recorded.bundle / "journal.jsonl"
     seconds, words = replayed(journal, repository)
-    assert words.startswith("same patch: ") and seconds > 0
+    assert words.startswith("The same patch, byte for byte: ") and seconds > 0
     other = tmp_path / "other.jsonl"
     other.write_text(journal.read_text().replace(r"one\\ntwo\\nthree", r"one\\ntwo\\nTHREE"))
     assert other.read_text() != journal.read_text()
-    assert not replayed(other, repository)[1].startswith("same patch")
+    assert not replayed(other, repository)[1].startswith("The same patch")
 
 
 def test_the_sessions_are_offered_ten_skills() -> None:

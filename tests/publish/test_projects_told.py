@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.commands.progress import say_outcome
 from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.publish.bundle.evidence_values import wrong_in_evidence
 from bot.publish.evidence.remarks import remarks
 from bot.publish.evidence.table import table
-from tests.support.outcomes import OUTCOME, problem
+from tests.support.outcomes import OUTCOME, problem, result_lines
 
 SEEN = Compared(
     "tsc", "Version 6.0.3", "tsc -p .  # in web, api",
@@ -36,10 +35,9 @@ def test_the_table_has_a_row_a_tool_and_one_for_where_it_gave_no_answer() -> Non
 
 
 def test_a_terminal_says_the_same() -> None:
-    lines: list[str] = []
-    say_outcome(TOLD, lines.append)
-    assert "problems tsc 6.0.3 in 2 projects: 1 new, 1 fixed, 2 uncovered" in lines
-    assert "problems tsc in old: not compared: tsc is not there" in lines
+    lines = result_lines(TOLD)
+    assert "  problems  tsc 6.0.3 in 2 projects: 1 new, 1 fixed, 2 uncovered" in lines
+    assert "  problems  tsc in old: not compared: tsc is not there" in lines
 
 
 def test_a_bundle_with_too_much_of_either_is_refused() -> None:

@@ -41,17 +41,20 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, float, Path]:
 def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[Ran, float, Path]) -> None:
     ran, _, _ = demo
     assert ran.code == 0, ran.said
-    assert re.search(r"^pull     http://127\.0\.0\.1:\d+/riverbend/tidytime/pull/\d+$", ran.out, re.MULTILINE)
-    assert "title    Round durations before splitting them into units" in ran.out
+    headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.04"
+    assert headline in ran.out.splitlines()
+    assert "slash-agent demo --keep, to see it in a browser" in ran.out
+    assert "\nRound durations before splitting them into units\n" in ran.out
+    assert "\nFor the reviewer\nRounding stays half-to-even" in ran.out
     assert "+    remaining = round(abs(seconds))" in ran.out
-    assert "check    python3 -m unittest: before failed (exit 1), after passed" in ran.out
-    assert re.search(r"^sandbox  bubblewrap ", ran.out, re.MULTILINE)
+    assert "check     python3 -m unittest: before failed (exit 1), after passed" in ran.out
+    assert re.search(r"^  sandbox   bubblewrap ", ran.out, re.MULTILINE)
     assert ran.err == ""
 
 
 def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
     ran, _, _ = demo
-    found = re.search(r"^report   (.+)$", ran.out, re.MULTILINE)
+    found = re.search(r"^  report    (.+)$", ran.out, re.MULTILINE)
     assert found
     assert "<html" in Path(found.group(1)).read_text()
 
@@ -60,7 +63,7 @@ def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_erro
     demo: tuple[Ran, float, Path],
 ) -> None:
     ran, _, _ = demo
-    found = re.search(r"^report   (.+)$", ran.out, re.MULTILINE)
+    found = re.search(r"^  report    (.+)$", ran.out, re.MULTILINE)
     assert found
     bundle = Path(found.group(1)).parent
     outcome = json.loads((bundle / "outcome.json").read_bytes())
@@ -116,9 +119,9 @@ def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
 def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
     ran = cli("demo", inside=without_sandbox())
     assert ran.code == 0, ran.said
-    assert "sandbox  off" in ran.out
+    assert "sandbox   off" in ran.out
     assert "This demo ran without a sandbox: bubblewrap (bwrap) is not installed" in ran.out
-    assert ran.out.rstrip().endswith("sudo apt-get install bubblewrap")
+    assert "Install one: sudo apt-get install bubblewrap" in ran.out
 
 
 def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> None:
@@ -136,7 +139,7 @@ def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> 
                 lines.append(line)
                 if "press Ctrl-C" in line:
                     break
-            [pull] = [line.split()[1] for line in lines if line.startswith("pull ")]
+            [pull] = [line.split()[1] for line in lines if line.startswith("  pull ")]
             with urllib.request.urlopen(pull, timeout=120) as page:
                 assert b"Round durations before splitting them" in page.read()
             process.send_signal(signal.SIGINT)

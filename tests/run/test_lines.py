@@ -56,8 +56,10 @@ def test_a_long_subject_is_cut_and_a_failure_still_seen() -> None:
     assert line.endswith("x… (failed)")
 
 
-def test_a_turn_without_calls_is_its_first_line() -> None:
-    assert list(turn_lines(turn(text="\nDone: it is mended.\nMore."))) == ["  7  Done: it is mended."]
+def test_what_the_model_said_is_told_by_its_first_paragraph() -> None:
+    said = "\nDone: it is\nmended.\n\nMore."
+    assert list(turn_lines(turn(text=said))) == ["  7  Done: it is mended."]
+    assert list(turn_lines(turn(("ls", "{}", False), text=said))) == ["  7  Done: it is mended.", "  7  ls"]
 
 
 def test_a_turn_that_says_nothing_is_no_line() -> None:
@@ -65,7 +67,7 @@ def test_a_turn_that_says_nothing_is_no_line() -> None:
 
 
 def test_what_is_waited_for_is_one_line() -> None:
-    assert waiting_line("setup: make\n  deps") == "  -  setup: make deps"
+    assert waiting_line("setup: make\n  deps") == "     setup: make deps"
 
 
 SECRET = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P"
@@ -90,4 +92,4 @@ def test_a_secret_in_a_disguise_is_not_in_the_log_of_a_job() -> None:
     said: list[str] = []
     packed = base64.b64encode(gzip.compress(f"A=1\nTOKEN={SECRET}\n".encode())).decode()
     JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {packed}")
-    assert said == ["  -  (withheld: it holds FORGE_TOKEN in a disguise)"]
+    assert said == ["     (withheld: it holds FORGE_TOKEN in a disguise)"]

@@ -61,7 +61,8 @@ def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> N
         "major: Fails on nothing\n  stats.py:3\n  B.\n"
         f"  -     return total / len(values)\n  + {better}\n" in ran.out
     )
-    assert "summary  The mean of nothing is not thought of." in ran.out
+    assert "\nThe mean of nothing is not thought of.\n" in ran.out
+    assert ran.out.startswith("! 2 findings (2 major)")
 
 
 def test_the_model_is_shown_the_diff_with_line_numbers(cli: Cli, topic: Path) -> None:
@@ -126,7 +127,7 @@ def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli:
     before = git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")
     ran, _ = reviewed(cli, topic, report())
     assert (git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")) == before
-    assert "1 uncommitted file not looked at: the review is of HEAD" in ran.out
+    assert "The review is of HEAD; 1 uncommitted file not looked at." in ran.out
 
 
 def test_a_review_can_be_replayed_and_its_page_shows_the_findings(
@@ -142,7 +143,7 @@ def test_a_review_can_be_replayed_and_its_page_shows_the_findings(
 def test_nothing_found_is_said(cli: Cli, topic: Path) -> None:
     ran, _ = reviewed(cli, topic)
     assert ran.code == 0
-    assert "\nnothing to say\n" in ran.out
+    assert ran.out.startswith("✔ No findings")
 
 
 # What is looked at

@@ -71,7 +71,7 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
         "fix", "--repo", repo, "--model", MODEL, "--out", tmp_path / "out", "x", model=model, inside=inside
     )
     assert ran.code == 0, ran.said
-    [warning] = [line for line in ran.said.splitlines() if line.startswith("warning ")]
+    [warning] = [line for line in ran.said.splitlines() if line.startswith("  warning ")]
     assert "setting up uid map: Permission denied" in warning
     assert "used instead" in warning
     wall = json.loads((tmp_path / "out/outcome.json").read_text())["wall"]
@@ -94,8 +94,8 @@ def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, mo
         "fix", "--repo", repo, "--model", MODEL, "--sandbox", "off", "x", model=model, inside=without_sandbox()
     )  # fmt: skip
     assert ran.code == 0, ran.said
-    assert "sandbox  off" in ran.out
-    assert "branch   agent/" in ran.out
+    assert "sandbox   off" in ran.out
+    assert "1 file changed on agent/" in ran.out
 
 
 @pytest.mark.parametrize("less", ["off", "landlock"])

@@ -138,7 +138,7 @@ def test_a_fix_that_fits_on_a_forks_diff_is_suggestions_and_nothing_else(stage: 
     assert came.ran.code == 0, came.ran.said
     for _ in range(2):
         done = publish(stage, event, "issue_comment")
-    assert f"pull request #{number} has the change as suggestions" in done.out
+    assert f"Pull request #{number} has the change as suggestions" in done.out
     [review] = stage.get(f"pulls/{number}/reviews")
     [remark] = stage.get(f"pulls/{number}/comments")
     assert (review["commit_id"], MENDED in remark["body"]) == (head, True)

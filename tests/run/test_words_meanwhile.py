@@ -25,9 +25,9 @@ def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> N
     with ModelServer(mending()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     first, *rest = ran.err.splitlines()
-    assert first.startswith(f"  -  at commit {base}, with claude-sonnet-4-5, sandbox bubblewrap")
+    assert first.startswith(f"     at commit {base}, with claude-sonnet-4-5, sandbox bubblewrap")
     assert rest[0] == "  1  view tidytime/format.py"
-    assert "  -  checks with the change: python3 -m unittest" in rest
+    assert "     checks with the change: python3 -m unittest" in rest
 
 
 def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_each_step_of_the_preparation_is_said(cli: Cli, repo: Path) -> None:
     with ModelServer([shell("true"), DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     said = [line for line in ran.err.splitlines() if "setup" in line or "bringing" in line]
-    assert said == ["  -  bringing vendor", "  -  setup: echo one", "  -  setup: echo two"]
+    assert said == ["     bringing vendor", "     setup: echo one", "     setup: echo two"]
 
 
 def test_why_a_check_says_nothing_is_said_at_the_end(cli: Cli, repo: Path) -> None:
@@ -71,7 +71,7 @@ def test_why_a_check_says_nothing_is_said_at_the_end(cli: Cli, repo: Path) -> No
     commit_all(repo)
     with ModelServer(mending()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "check    no-such-program --all: before not runnable, after not runnable" in ran.out
+    assert "check     no-such-program --all: before not runnable, after not runnable" in ran.out
     assert "a tool or dependency is missing here" in ran.out
 
 
@@ -82,7 +82,7 @@ def test_a_denied_call_is_said_at_the_end(cli: Cli, repo: Path) -> None:
     commit_all(repo)
     with ModelServer([shell("git push"), DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "denied   bash git push: not yours to do" in ran.out
+    assert "denied    bash git push: not yours to do" in ran.out
 
 
 def test_the_log_of_a_job_says_each_call(stage: Stage) -> None:
@@ -102,10 +102,10 @@ def test_no_secret_of_a_call_is_in_the_log_of_a_job(stage: Stage) -> None:
     assert TOKEN not in ran.said
 
 
-def test_the_log_of_a_job_ends_with_where_the_bundle_is(stage: Stage) -> None:
+def test_the_log_of_a_job_says_where_the_bundle_is(stage: Stage) -> None:
     with ModelServer(mending()) as server:
         ran = stage.run(model=server)
-    assert ran.out.splitlines()[-1] == f"bundle   {stage.bundle}"
+    assert f"  bundle    {stage.bundle}" in ran.out.splitlines()
 
 
 def test_a_limit_of_the_policy_is_the_commands_and_is_told(cli: Cli, repo: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import Any
 
+from bot.commands.result import Result, print_result
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import (
     ChangedFile,
@@ -19,6 +21,7 @@ from bot.contracts.outcome import (
 from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
+from bot.terminal.printer import Printer
 
 _ISSUE = "https://github.test/octo/hello/issues/7"
 
@@ -169,3 +172,14 @@ def make_outcome(**fields: Any) -> Outcome:
 
 def make_request(**fields: Any) -> Request:
     return replace(REQUEST, **fields)
+
+
+class _Log(io.StringIO):
+    encoding = "utf-8"
+
+
+def result_lines(outcome: Outcome, **fields: Any) -> list[str]:
+    """What a log has of a run's result."""
+    out = _Log()
+    print_result(Result(outcome, **fields), Printer(out, {}))
+    return out.getvalue().splitlines()

@@ -103,7 +103,7 @@ def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
     assert code == 3, terminal.text
     assert "a person said instead: read the changelog instead" in told
     assert asked == 3
-    assert "partial (denied)" in terminal.text or "failed (denied)" in terminal.text
+    assert "(a call was denied)" in terminal.text
     assert "A person said no to a call of edit." in terminal.text
     assert b"\x1b" not in terminal.raw
     assert "  1  view tidytime/format.py" in terminal.screen
@@ -167,7 +167,8 @@ def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path) -> No
         terminal.kill(signal.SIGINT)
         code = terminal.end()
     assert code == 130, terminal.text
-    assert "partial (canceled): The run was canceled while its change was checked." in terminal.text
+    assert "! Not finished (cancelled): 1 file changed" in terminal.text
+    assert "The run was canceled while its change was checked." in terminal.text
 
 
 def _eventually(true: Callable[[], bool]) -> None:

@@ -121,7 +121,7 @@ def test_what_was_done_stays_and_what_was_drawn_goes() -> None:
         called("bash", "make", failed=True), called("bash", "curl x", failed=True, denied=True), Said(2, "Done."),
     )  # fmt: skip
     assert lines == [
-        "  -  setup: make",
+        "     setup: make",
         "  1  view a.py",
         "  1  bash make (failed)",
         "  1  bash curl x (denied)",
@@ -302,7 +302,7 @@ def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
     lines = Lines(gone)
     lines.tell(Noted("one"))
     lines.tell(Noted("two"))
-    assert said == ["  -  one"]
+    assert said == ["     one"]
 
 
 def test_who_has_no_terminal_pays_for_no_display() -> None:
