@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: demo test attacks-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
-	$(BIN)/slash-agent demo
+	@$(BIN)/slash-agent demo
 
 # Two workers a core: a test of a whole run waits as much as it computes. WORKERS=1 for one.
 test: $(STAMP)
@@ -38,10 +38,10 @@ bench-peers: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("slash-agent needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if not (3, 11) <= sys.version_info[:2] <= (3, 14) else 0'
 	@echo "Installing into $(VENV) from requirements.lock, once; this takes a minute or so."
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q -x sample bot
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q -x sample bot
 	@touch $@
 
 # Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium, nektos/act.

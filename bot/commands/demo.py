@@ -25,8 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    with demonstrate(os.environ, print) as shown:
-        _say(shown, kept=arguments.keep)
+    printer = Printer(sys.stdout, os.environ)
+    with demonstrate(os.environ, printer.progress) as shown:
+        _say(shown, printer, kept=arguments.keep)
         if arguments.keep:
             print("\nThe forge stays up; press Ctrl-C to end it.", flush=True)
             ends = {signal.SIGINT, signal.SIGTERM}
@@ -35,8 +36,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.DONE
 
 
-def _say(shown: Demonstrated, *, kept: bool) -> None:
-    printer = Printer(sys.stdout, os.environ)
+def _say(shown: Demonstrated, printer: Printer, *, kept: bool) -> None:
     printer.line()
     printer.diff((shown.bundle / PATCH).read_text(encoding="utf-8"))
     browse = shown.published.pr_url if kept else f"{_own_name()} demo --keep, to see it in a browser"

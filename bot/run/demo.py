@@ -50,7 +50,8 @@ def demonstrate(environment: Mapping[str, str], say: Callable[[str], None]) -> I
     """Run the demo; the forge is up until the `with` block is left. Raises an `AgentError`."""
     setting, trouble = _sandbox()
     with _forge() as forge, tempfile.TemporaryDirectory(prefix="slash-agent-demo-") as scratch:
-        say(f"issue    {forge['issue_url']}: a maintainer wrote `/agent fix this`")
+        say(f"     A GitHub on this machine has an issue, {forge['issue_url']}")
+        say("     Its maintainer writes `/agent fix this`. A recorded model answers; all else is real.")
         bundle = new_folder(environment).bundle
         own = _environment(environment, forge, scratch)
         asked = EventRun(

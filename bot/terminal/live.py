@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO, cast
@@ -42,7 +43,8 @@ class LiveLooking(Looking):
         with self._turn:
             screen = self._opened()
             for line in plain_lines(event, verbose=self._verbose):
-                screen.print(line, _style(event, line))
+                for row in _rows(event, line, screen.console.width - 1):
+                    screen.print(row, _style(event, line))
 
     def stream(self, out: TextIO) -> TextIO:
         return cast(TextIO, _Above(self, out)) if out.isatty() else out
@@ -92,6 +94,13 @@ class LiveLooking(Looking):
             return ask(inquiry, cancel, screen.console, self._keyboard)
         finally:
             screen.draw()
+
+
+def _rows(event: Event, line: str, width: int) -> list[str]:
+    """A sentence goes on below itself, at a word; other lines are the terminal's to wrap."""
+    if not isinstance(event, (Noted, Said)) or len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, max(width, 20), subsequent_indent="     ", break_on_hyphens=False)
 
 
 def _style(event: Event, line: str) -> str:

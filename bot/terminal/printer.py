@@ -26,6 +26,8 @@ _CODES: Mapping[str, str] = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36",
 }  # fmt: skip
 _LABEL = 9
+_TURN = 5
+"""Columns before the text of a line of progress: the turn."""
 _NARROWEST = 30
 _WIDEST = 100
 
@@ -81,9 +83,18 @@ class Printer:
         for part in lines_of(text):
             self._write(self._styled(part, style))
 
+    def progress(self, line: str) -> None:
+        """A line of what goes on, whose text goes on below itself."""
+        text = " ".join(lines_of(line[_TURN:]))
+        for number, row in enumerate(self._wrapped(text, " " * _TURN)):
+            self.line(line[:_TURN] + row[_TURN:] if number == 0 else row)
+
     def diff(self, text: str) -> None:
+        """A patch to look at: what only git needs of it is left out."""
         styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
         for line in text.splitlines():
+            if line.startswith("index "):
+                continue
             heads = line.startswith(("+++", "---", "diff "))
             self.line(line, "bold" if heads else styles.get(line[:1], ""))
 

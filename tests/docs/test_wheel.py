@@ -1,0 +1,78 @@
+"""What `pipx install` and `uv tool install` build holds everything that the program needs, as files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.repositories import git, sample_repository
+
+ROOT = Path(__file__).parents[2]
+# For readers of the code alone.
+_NOT_NEEDED = {"bot/workshop/client/protocol.md"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy of what is tracked, as it is from the repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    archive = folder / "source.tar"
+    tracked = git(ROOT, "ls-files", "bot", "skills", "pyproject.toml", "README.md", "LICENSE").splitlines()
+    subprocess.run(["tar", "-cf", archive, "-C", ROOT, *tracked], check=True)
+    source = folder / "source"
+    source.mkdir()
+    subprocess.run(["tar", "-xf", archive, "-C", source], check=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-w", folder, source], check=True)
+    [made] = folder.glob("*.whl")
+    return made
+
+
+def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path) -> None:
+    names = [
+        name for name in git(ROOT, "ls-files", "bot", "skills").splitlines() if name != "bot/skills/bundled"
+    ]
+    wanted = {
+        name.replace("skills/", "bot/skills/bundled/", 1) if name.startswith("skills/") else name
+        for name in names
+    }
+    with zipfile.ZipFile(wheel) as opened:
+        assert wanted - set(opened.namelist()) == _NOT_NEEDED
+
+
+@pytest.mark.bubblewrap
+def test_the_program_in_it_runs_the_demo_lists_its_skills_and_sets_a_repository_up(
+    wheel: Path, tmp_path: Path
+) -> None:
+    installed = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(installed)
+    repo = sample_repository(tmp_path / "tidytime")
+    home = tmp_path / "home"
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(installed),
+    }
+
+    def run(*arguments: str) -> str:
+        argv = [sys.executable, "-P", "-m", "bot", *arguments]
+        done = subprocess.run(argv, cwd=repo, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    where = subprocess.run(
+        [sys.executable, "-P", "-c", "import bot; print(bot.__file__)"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert where.stdout.startswith(str(installed))
+    assert "✔ 3 files changed in a draft pull request" in run("demo")
+    assert "fix-failing-test " in run("skills")
+    assert "/agent.yml" in run("init", "--dry-run", "--reviews", "--tasks")
