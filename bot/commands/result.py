@@ -50,6 +50,8 @@ class Result:
 
 def print_result(result: Result, printer: Printer) -> None:
     outcome = result.outcome
+    if printer.is_terminal:
+        printer.line()  # after the lines of what went on
     printer.headline(*headline(outcome, result.where, result.review))
     for label, text in _reasons(outcome):
         printer.field(label, text, "yellow")
@@ -61,7 +63,7 @@ def print_result(result: Result, printer: Printer) -> None:
     if result.next:
         printer.line()
     for label, text in result.next:
-        printer.field(label, text)
+        printer.field(label, text, copied=True)
     printer.line()
     _print_details(outcome, printer)
     for note in (*outcome.notes, *result.notes):

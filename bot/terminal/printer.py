@@ -51,6 +51,7 @@ class Printer:
         self._encoding = stream.encoding or "ascii"
         self._actions = actions or Actions(environment, stream)
         self._colour = in_colour(stream, environment) and not self._actions.active
+        self.is_terminal = stream.isatty()
         self._width = _columns(stream) if stream.isatty() and not self._actions.active else None
         self.unicode = speaks_unicode(self._encoding)
 
@@ -62,11 +63,16 @@ class Printer:
         for line in rest:
             self._write(self._styled(line, style, "bold"))
 
-    def field(self, label: str, text: str, style: Style = "") -> None:
-        """`text` behind its label; what is long goes on below itself."""
+    def field(self, label: str, text: str, style: Style = "", *, copied: bool = False) -> None:
+        """`text` behind its label; what is long goes on below itself. What people copy, such as a command, is left to
+        the terminal to wrap."""
         indent = " " * (_LABEL + 3)
         name = f"  {label:<{_LABEL}} "
-        lines = [line for part in lines_of(text) for line in self._wrapped(part, indent)]
+        lines = [
+            line
+            for part in lines_of(text)
+            for line in ([indent + part] if copied else self._wrapped(part, indent))
+        ]
         for number, line in enumerate(lines):
             begun = self._styled(name, "dim") if number == 0 else indent
             self._write(f"{begun}{self._styled(line[len(indent) :], style)}".rstrip())
@@ -121,10 +127,12 @@ class Printer:
         """Lines that begin with `indent`. A word that does not fit, such as a path, is left to the terminal."""
         if self._width is None:
             return [indent + text]
-        return textwrap.wrap(
+        rows = textwrap.wrap(
             text, self._width, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
             break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False,
-        ) or [indent]  # fmt: skip
+        )  # fmt: skip
+        # Before a first word that is too long it leaves an empty row.
+        return [row for row in rows if row.strip()] or [indent]
 
     def _styled(self, text: str, *styles: Style) -> str:
         codes = ";".join(_CODES[style] for style in styles if style)

@@ -196,13 +196,16 @@ def test_a_denied_call_is_told_once_with_its_rule() -> None:
 
 def on_terminal(outcome: Outcome, screen: Screen, **environment: str) -> bytes:
     variables = {"TERM": "xterm-256color", **environment}
-    print_result(Result(outcome, "on agent/round-totals-once"), Printer(screen.stream, variables))
+    next = [("report", "/a/very/long/path/that/fits/no/terminal/of/fifty/columns")]
+    print_result(Result(outcome, "on agent/round-totals-once", next), Printer(screen.stream, variables))
     return screen.closed()
 
 
 def test_a_terminal_gets_colours_and_markdown() -> None:
     raw = on_terminal(replace(QUESTION, answer="It is **late**.\n\n- one\n- two"), Screen(80))
-    assert raw.startswith("\x1b[32;1m✔\x1b[0m \x1b[32;1mAnswered, no file was changed, $0.04\x1b[0m".encode())
+    assert raw.lstrip().startswith(
+        "\x1b[32;1m✔\x1b[0m \x1b[32;1mAnswered, no file was changed, $0.04\x1b[0m".encode()
+    )
     lines = [line.strip() for line in drawn(raw, 80, 40)]
     assert "It is late." in lines
     assert "• one" in lines
@@ -220,11 +223,12 @@ def test_lines_are_wrapped_at_words_behind_their_label(columns: int) -> None:
     screen = Screen(columns, 60)
     raw = on_terminal(replace(EVIDENCE, description=Description()), screen, NO_COLOR="1")
     lines = raw.decode().replace("\r\n", "\n").splitlines()
-    assert max(len(line) for line in lines) < columns
+    assert max(len(line) for line in lines if not line.startswith("  report")) < columns
     [at] = [number for number, line in enumerate(lines) if line.startswith("  check ")]
     assert lines[at + 1].startswith(" " * 12)
     folded = " ".join(" ".join(lines).split())
     assert CHANGED in folded
+    assert "  report    /a/very/long/path/that/fits/no/terminal/of/fifty/columns" in "".join(lines)
     assert (
         "2 files changed on agent/round-totals-once, 43 of 43 tests pass (2 fixed, 1 flaky), $0.04" in folded
     )
@@ -232,7 +236,7 @@ def test_lines_are_wrapped_at_words_behind_their_label(columns: int) -> None:
 
 def test_a_locale_without_unicode_gets_ascii() -> None:
     raw = on_terminal(EVIDENCE, Screen(80, encoding="ascii"), NO_COLOR="1")
-    assert raw.startswith(b"[ok] 2 files changed")
+    assert raw.lstrip().startswith(b"[ok] 2 files changed")
     assert raw.isascii()
 
 
