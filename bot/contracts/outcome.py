@@ -131,10 +131,11 @@ class Outcome:
     `started_at` and `ended_at` are RFC 3339 in UTC; the commit's dates come from `ended_at`, so that publishing
     twice gives one SHA. `cost` is in USD. `reason` is one sentence for people: why it ended as it did, and why
     there is no diff where there is none. `notes` are further sentences for the pull request. `answer` is what an
-    `explain` says, `question` what `ask_user` wants to know. `patch_sha256`, `review_sha256`, `plan_sha256` and
-    `writes_sha256` are of the files beside it in the bundle, the last three empty where there is no such file.
-    `network` is what commands asked of hosts, where policy gives them any. `diagnostics` are the checkers before and
-    after, `servers` the language servers that looked on, `coverage` is of the changed lines.
+    `explain` says, or the model's last text if a run came to no change; `question` is what `ask_user` wants to know.
+    `patch_sha256`, `review_sha256`, `plan_sha256` and `writes_sha256` are of the files beside it in the bundle, the
+    last three empty where there is no such file. `network` is what commands asked of hosts, where policy gives them
+    any. `diagnostics` are the checkers before and after, `servers` the language servers that looked on, `coverage` is
+    of the changed lines.
     """
 
     schema: int

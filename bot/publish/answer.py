@@ -5,66 +5,63 @@ from __future__ import annotations
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
-from bot.github.host import Host
-from bot.publish.body.footer import Links, figures, footer
+from bot.publish.body.footer import Links, footer
 from bot.publish.telling import Telling
 from bot.publish.text import markdown
-from bot.publish.text.shown import shown_line, shown_markdown
-from bot.publish.thread.comments import put_comment
+from bot.publish.text.shown import shown_answer, shown_line, shown_markdown
+from bot.publish.thread.comments import put_result
 from bot.publish.thread.markers import ANSWER
-from bot.publish.thread.place import Place
-from bot.publish.thread.progress import ProgressState, finish_progress
 
-_ANSWER_LIMIT = 30_000
+ROOM = 64_000
+"""Characters of a comment without its mark, below GitHub's limit of 65,536."""
 _QUESTION_LIMIT = 4_000
-_GO_ON = "Answer with `/agent continue` and what you say to it: the run goes on from where it is."
+_NOTE_LIMIT = 500
 
 
 def publish_answer(telling: Telling) -> tuple[str, ...]:
     """Say the bundle's answer or question where somebody asked; done twice it changes nothing.
 
-    Returns soft failures, a sentence each. Raises `PublishError` where the thread could not be told.
+    Returns soft failures, a sentence each. Raises `PublishError` if the thread could not be told.
     """
-    host, place, outcome, links = telling.host, telling.place, telling.bundle.outcome, telling.links
-    text = answer_text(outcome, links)
+    host, place, outcome = telling.host, telling.place, telling.bundle.outcome
+    text = answer_text(outcome, telling.links, on_lines=bool(place and place.lines))
     if place is None:
         telling.say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
         return ()
+    headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
     try:
-        put_comment(host, place, ANSWER, text)
+        return put_result(host, place, ANSWER, text, headline)
     except GitHubError as error:
         raise PublishError(f"The answer could not be posted: {error}") from error
-    return finished(host, place, outcome, links)
 
 
-def answer_text(outcome: Outcome, links: Links) -> str:
-    """The comment, without its mark. Raises `PublishError` for a bundle that holds nothing to say."""
-    if outcome.status is Status.NEEDS_INPUT:
-        asked = markdown.quoted(_said(outcome.question, _QUESTION_LIMIT, "question"))
-        parts = ["**A question before this goes on:**", asked, _GO_ON]
-    else:
-        parts = [_said(outcome.answer, _ANSWER_LIMIT, "answer")]
+def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
+    """The comment, without its mark; `on_lines`, in a thread on lines of a diff, what goes beyond two sentences is
+    folded. Raises `PublishError` for a bundle that holds nothing to say."""
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
-    parts += [shown_line(note, 500) for note in (*outcome.notes, *hidden)]
-    return "\n\n".join([*parts, footer(outcome, links)])
+    tail = [shown_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]
+    tail.append(footer(outcome, links))
+    if outcome.status is Status.NEEDS_INPUT:
+        question = shown_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
+        how = "Answer with `/agent continue` and your answer: the run goes on from where it stopped."
+        return "\n\n".join(["**A question before this goes on:**", markdown.quoted(question), how, *tail])
+    room = ROOM - sum(len(part) + 2 for part in tail)
+    answer = shown_answer(_text(outcome.answer, "answer"), room, rest(links))
+    return "\n\n".join([markdown.folded(answer) if on_lines else answer, *tail])
 
 
-def finished(host: Host, place: Place, outcome: Outcome, links: Links) -> tuple[str, ...]:
-    """The progress comment's last word; a soft failure where GitHub does not take it."""
-    headline = {Status.NEEDS_INPUT: "A question stands in the thread", Status.PLANNED: "Planned"}.get(
-        outcome.status, "Answered"
+def rest(links: Links) -> str:
+    """Where the rest of a text is that was too long for a comment."""
+    where = next(
+        (f"[{name}]({url})" for name, url in (("report", links.report), ("run", links.run)) if url), ""
     )
-    try:
-        finish_progress(host, place, ProgressState(headline, (figures(outcome),), links.run))
-    except GitHubError as error:
-        return (f"The progress comment could not be finished: {error}",)
-    return ()
+    return f"*Too long for one comment. The rest is in the {where or 'report'}.*"
 
 
-def _said(text: str, limit: int, what: str) -> str:
+def _text(text: str, what: str) -> str:
     if not text.strip():
         raise PublishError(
             f"The bundle says that there is {what} to post, and holds none: nothing was posted."
         )
-    return shown_markdown(text, limit)
+    return text

@@ -26,9 +26,9 @@ from bot.intake.context import bare_thread
 from bot.intake.event import CommentEvent, Event, ReviewEvent
 from bot.intake.who import tier_of
 from bot.publish.plan.approved import plan_gone_on_with
-from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.publish.thread.markers import asking_comment
 from bot.publish.thread.place import Place, key_of
-from bot.publish.thread.traces import Trace, comes_before, traces
+from bot.publish.thread.traces import Trace, newest_requests, traces
 
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -117,14 +117,8 @@ def last_trace(place: Place, thread: Thread, github: GitHub, *, begun: bool = Fa
     found = traces(
         github, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
     )
-    return next(
-        (
-            one
-            for one in reversed(found)
-            if one.kind == PROGRESS and comes_before(one.key, place.key) and not (begun and one.queued)
-        ),
-        None,
-    )
+    requests = newest_requests(found, place.key)
+    return next((one for one in requests if not (begun and one.queued)), None)
 
 
 def event_behind(

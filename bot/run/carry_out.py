@@ -11,7 +11,7 @@ from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.progress import Noted
 from bot.contracts.request import Request, Verb
 from bot.gate.secrets import Finder
@@ -115,9 +115,9 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             bundle = keep(asked.out, folder, ended)
         if not ended.unjudged:
             folder.finish()
-    except BaseException:
+    except BaseException as error:
         # Whatever it is: no comment may say for ever that somebody is working on it.
-        progress.fail()
+        progress.fail(str(error) if isinstance(error, AgentError) else "")
         raise
     progress.end(ended.outcome)
     code = conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status)

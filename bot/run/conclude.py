@@ -90,7 +90,10 @@ def outcome(
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
     stop = _stop(end, judged, failing(checks, facts.request.instruction))
     became = status(profile, stop, files, handed)
-    answered = became is Status.ANSWERED
+    # A request to fix something that was a question, or a plan that was not made, has an answer all the same.
+    answered = became in (Status.ANSWERED, Status.NO_CHANGE) or (
+        became is Status.FAILED and stop is StopReason.END_TURN
+    )
     return Outcome(
         schema=SCHEMA_VERSION,
         version=facts.version,
@@ -193,9 +196,8 @@ def _reason(
         return f"Everything that changed is protected and was withheld: {held}."
     if stop is StopReason.CHECKS_FAILING:
         return "The model ended its turn, and a check fails with its change."
-    said = f" Its last words: {end.final_text}" if end.final_text else ""
     if SUBMIT_PLAN in profile.results and became is Status.FAILED and stop is StopReason.END_TURN:
-        return f"The model ended its turn without a plan.{said}"
+        return "The model ended its turn without a plan."
     if not files and not profile.read_only and stop is StopReason.END_TURN:
-        return f"The model ended its turn without changing a file.{said}"
+        return "The model ended its turn without changing a file."
     return sentence(end.reason)

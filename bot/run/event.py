@@ -35,7 +35,7 @@ from bot.run.clients import client_for
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.run.overheard import Overheard
 from bot.run.quota import Quota, check_quota, usd_left
-from bot.run.told import tell, tell_stranger, tell_trouble
+from bot.run.told import tell, tell_stranger, trouble_text
 from bot.sandbox.choose import Setting
 
 Say = Callable[[str], None]
@@ -161,7 +161,7 @@ class _Handling:
         except PolicyError as error:
             # Whoever could mend the file is told; to others it is no business of theirs.
             if self.somebody_waits and isinstance(self.build(event, load_policy(None)), Request):
-                tell_trouble(self.host, self.place, error, self.watch)
+                self.tell_trouble(error)
             raise
         if isinstance(decided, Ignored):
             return EventEnded(ExitCode.DONE, decided.reason)
@@ -174,8 +174,11 @@ class _Handling:
         except AgentError as error:
             # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
             if self.somebody_waits:
-                tell_trouble(self.host, self.place, error, self.watch)
+                self.tell_trouble(error)
             raise
+
+    def tell_trouble(self, error: AgentError) -> None:
+        tell(self.host, self.place, trouble_text(str(error), self.where.run_url), self.watch)
 
     @property
     def somebody_waits(self) -> bool:
@@ -319,6 +322,7 @@ def _place(wanted: Asked, where: GitHubEnvironment) -> Place:
         trigger.at,
         wanted.anchor.id if wanted.anchor else 0,
         str(where.run or ""),
+        url=wanted.subject.url if wanted.subject else "",
     )
 
 

@@ -30,8 +30,8 @@ def status_text(question: Question, host: Host) -> str:
 def nothing_runs(last: Trace | None) -> str:
     """What is said where no run works on the thread."""
     if last is None:
-        return "**Nothing is running for this thread**, and nothing was: `/agent help` says what there is."
-    return f"**Nothing is running for this thread.** The last word was [{shown_line(last.headline, 200)}]({last.url})."
+        return "**Nothing is running for this thread**, and nothing has run yet: `/agent help` lists the commands."
+    return f"**Nothing is running for this thread.** The last result: [{shown_line(last.headline, 200)}]({last.url})."
 
 
 def _working(question: Question, one: Working) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from bot.agent.loop import TurnInfo
 from bot.contracts.outcome import Outcome, Status
@@ -20,7 +21,7 @@ from bot.github.recorder import Recorder
 from bot.publish.body.footer import Links
 from bot.publish.text.shown import shown_line
 from bot.publish.thread.comments import post, put_comment, with_mark, written_at
-from bot.publish.thread.ended import final_state
+from bot.publish.thread.ended import end_text, pending_line
 from bot.publish.thread.markers import ENDED, is_ours, told_to
 from bot.publish.thread.place import Place
 from bot.publish.thread.progress import Progress, ProgressState, close_progress
@@ -34,6 +35,8 @@ Say = Callable[[str], None]
 
 _LONGEST_TROUBLE = 1_000
 _A_DAY = timedelta(days=1)
+# What the run itself can say for good: publishing says the same.
+_NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAILED)
 
 
 class ProgressComment:
@@ -63,18 +66,19 @@ class ProgressComment:
         self._show("Working on it", text)
 
     def end(self, outcome: Outcome) -> None:
-        """The last word of the run: where a pull request or an end comment follows, publishing puts its own."""
-        state = ProgressState("Done: the pull request is being opened", run_url=self._run_url)
-        if not outcome.files or outcome.status is Status.NEEDS_INPUT:
-            state = final_state(outcome, Links(run=self._run_url))
-        elif outcome.request.dry_run:
-            said = "what would be published is in the run's log, the patch in its artifact"
-            state = ProgressState("Done: a dry run", (said,), self._run_url)
-        self._close(replace(state, fields=cost(outcome.cost)))
+        """The last word of the run. What publishing makes of it takes its place; if publishing never comes, this is
+        still true."""
+        text = pending_line(outcome, self._run_url)
+        if outcome.request.dry_run:
+            run = f"[the run]({self._run_url})" if self._run_url else "the run"
+            text = f"**Dry run, nothing was published.** What would have been is in the log of {run}."
+        elif not outcome.files and outcome.status in _NOTHING_FOLLOWS:
+            text = end_text(outcome, Links(run=self._run_url))
+        self._close(ProgressState("", fields=cost(outcome.cost), body=text))
 
-    def fail(self) -> None:
-        """There is no outcome; what went wrong is told in a comment of its own."""
-        self._close(ProgressState("The run failed", run_url=self._run_url))
+    def fail(self, trouble: str = "") -> None:
+        """There is no outcome. `trouble` is what went wrong, one sentence."""
+        self._close(ProgressState("", body=trouble_text(trouble, self._run_url)))
 
     def _show(self, headline: str, *lines: str) -> None:
         if self._comment is not None:
@@ -128,22 +132,25 @@ def progress_comment(
     return ProgressComment(Progress(host, place, comment=comment, fields=fields), where.run_url, watch)
 
 
-def tell(host: Host, place: Place, text: str, watch: Say) -> None:
-    """Answer a request in its thread: in the progress comment, where one still says that it is worked on, else in
-    one of its own. Where GitHub does not take it, `watch` gets to know: the run's own end matters more, so nothing
-    is raised."""
+def tell(
+    host: Host, place: Place, text: str, watch: Say, fields: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Answer a request in its thread: in the progress comment if that still says that somebody works on it, else in a
+    comment of its own. `fields` go into its mark. If GitHub does not take it, `watch` gets to know: the run's own end
+    matters more, so nothing is raised."""
     if not place.number:
         return
     try:
-        if not close_progress(host, place, text):
-            put_comment(host, place, ENDED, text)
+        if not close_progress(host, place, text, fields):
+            put_comment(host, place, ENDED, text, fields)
     except GitHubError as error:
         watch(f"note: the thread could not be told: {error}")
 
 
-def tell_trouble(host: Host, place: Place, trouble: Exception, watch: Say) -> None:
-    """Say why nothing will come of a request."""
-    tell(host, place, f"**The run failed.** {shown_line(sentence(str(trouble)), _LONGEST_TROUBLE)}", watch)
+def trouble_text(trouble: str, run_url: str) -> str:
+    """Why nothing will come of a request."""
+    run = f" · [run]({run_url})" if run_url else ""
+    return f"**The run failed.** {shown_line(sentence(trouble), _LONGEST_TROUBLE)}".rstrip() + run
 
 
 def tell_stranger(

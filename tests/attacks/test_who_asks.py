@@ -174,7 +174,7 @@ def test_a36_a_mark_in_a_strangers_comment_is_not_taken_for_our_own(stage: Stage
     assert stage.publish().code == 0
     bodies = {c["id"]: c["body"] for c in stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")}
     assert [bodies[number] for number in ids] == forged
-    assert any("Nothing was changed" in body for body in stage.bot_comments())
+    assert any("No file was changed" in body for body in stage.bot_comments())
 
 
 @pytest.mark.bubblewrap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,10 @@ from bot.contracts.request import Trigger
 from bot.publish.answer import answer_text
 from bot.publish.body.footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
+from bot.publish.text.markdown import folded
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import PROGRESS
+from bot.publish.thread.place import place_of
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.outcomes import make_outcome
 
@@ -52,11 +57,60 @@ def test_an_answer_stands_in_the_thread(world: World) -> None:
     assert body.rstrip().endswith(f"<!-- slash-agent answer request={world.comment_id} -->")
 
 
+def test_the_progress_comment_becomes_the_answer(world: World) -> None:
+    place = place_of(world.outcome().request)
+    assert place is not None
+    put_comment(world.github(), place, PROGRESS, "**Working**", {"usd": "0.5"})
+    said = bundle(world, answered())
+    for _ in range(2):
+        world.publish(said)
+    [body] = ours(world)
+    assert body.startswith(ANSWER)
+    assert f"<!-- slash-agent progress request={world.comment_id} usd=0.5 state=over -->" in body
+
+
+def test_a_progress_comment_that_may_not_be_edited_is_no_reason_to_say_nothing(world: World) -> None:
+    place = place_of(world.outcome().request)
+    assert place is not None
+    put_comment(world.github(), place, PROGRESS, "**Working**")
+    world.forge.fail_next(
+        "PATCH", r"/comments/", 403, body={"message": "Resource not accessible by integration"}
+    )
+    world.publish(bundle(world, answered()))
+    [progress, answer] = ours(world)
+    assert answer.startswith(ANSWER)
+    assert re.match(r"\*\*Answered\*\* \[here\]\(\S+#issuecomment-\d+\)\.", progress)
+
+
+def test_a_fix_that_was_a_question_is_answered(world: World) -> None:
+    """The model changed nothing and said why: that is what was wanted to be known."""
+    outcome = answered(status=Status.NO_CHANGE, reason="The model ended its turn without changing a file.")
+    world.publish(bundle(world, outcome))
+    [body] = ours(world)
+    assert body.startswith(ANSWER)
+    assert "<sub>No file was changed.</sub>" in body
+    assert "ended its turn" not in body
+
+
+def test_a_long_answer_is_cut_at_a_paragraph_with_a_link_to_the_rest(world: World) -> None:
+    paragraph = "Each <line> is rounded by @itself, see `invoice.py:2`. " * 20
+    long = "\n\n".join(["```python", *[paragraph] * 80, "```"])
+    world.publish(bundle(world, answered(answer=long)), links=Links(report="https://run.example/artifacts/2"))
+    [body] = ours(world)
+    assert 55_000 < len(body) <= 65_536
+    kept = body.partition(
+        "\n\n*Too long for one comment. The rest is in the [report](https://run.example/artifacts/2).*"
+    )[0]
+    assert kept.endswith(f"{paragraph.strip()}\n```")
+    whole = answered(answer="\n\n".join([paragraph.replace("<", "").replace("@", "")] * 50))
+    assert answer_text(whole, NO_LINKS).count("see `invoice.py:2`") == 1000
+
+
 def test_a_question_says_how_to_answer_it(world: World) -> None:
     world.publish(bundle(world, asking()))
     [body] = ours(world)
     assert "> Cents or dollars?" in body
-    assert "`/agent continue` and what you say" in body
+    assert "`/agent continue` and your answer" in body
 
 
 def test_saying_it_twice_is_one_comment(world: World) -> None:
@@ -100,7 +154,28 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World) -> None:
     world.publish(asked)
     [_, reply] = list(world.github().review_comments(REPO, number))
     assert reply.in_reply_to == remark.id
-    assert reply.body.startswith("Each line is rounded by itself")
+    lead, more, rest = reply.body.partition("\n\n<details><summary>More</summary>\n\n")
+    assert (lead, bool(more)) == ("Each line is rounded by itself, see `invoice.py:2`.", True)
+    assert rest.startswith("```python\nround(line)\n```\n\n</details>\n\n<sub>")
+
+
+@pytest.mark.parametrize(
+    ("answer", "lead"),
+    [
+        ("One. Two, e.g. `a. B`. Three. Four.", "One. Two, e.g. `a. B`."),
+        ("One (see it. There) and [a. B](c). Two.\nThree.", "One (see it. There) and [a. B](c). Two."),
+        ("## Why\n\nOne. Two. Three.", "One. Two."),
+        ("Short. And done.", "Short. And done."),
+        ("- a list\n- of things", "- a list\n- of things"),
+        ("```\nOne. Two. Three.\n```\n\nFour. Five. Six.", "```\nOne. Two. Three.\n```\n\nFour. Five. Six."),
+    ],
+)
+def test_on_lines_two_sentences_are_shown_and_nothing_is_lost(answer: str, lead: str) -> None:
+    text = folded(answer)
+    shown, more, rest = text.partition("\n\n<details><summary>More</summary>\n\n")
+    assert shown == lead
+    assert rest.removesuffix("\n\n</details>") == (answer.removeprefix(lead).strip() if more else "")
+    assert bool(more) == (lead != answer)
 
 
 def test_nothing_in_an_answer_acts() -> None:

@@ -18,7 +18,7 @@ from bot.contracts.request import Verb
 from bot.publish.body.footer import NO_LINKS
 from bot.publish.bundle.read import Bundle
 from bot.publish.plan.approved import mark_carried_out, plan_gone_on_with
-from bot.publish.plan.comment import plan_text
+from bot.publish.plan.comment import plan_text, text_hash
 from bot.publish.plan.found import find_plan
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS
@@ -60,13 +60,12 @@ def posted(world: World) -> list[dict[str, Any]]:
     return [one for one in found if "<!-- slash-agent plan " in one["body"]]
 
 
-def test_a_plan_is_posted_with_boxes_estimate_and_how_to_approve(world: World) -> None:
+def test_a_plan_is_posted_as_a_list_with_an_estimate_and_how_to_approve(world: World) -> None:
     world.publish(planned(world))
     [comment] = posted(world)
     body = comment["body"]
     assert "**Plan: Sum totals exactly**" in body
-    assert "- [ ] **1.** Sum in cents\n  `invoice.py`" in body
-    assert "- [ ] **2.** Round once\\\n  at the very end" in body
+    assert "\n1. Sum in cents\\\n   `invoice.py`\n2. Round once\\\n   at the very end\n" in body
     assert "Callers may rely on the old rounding." in body
     assert "about 12 turns and about $0.40" in body
     assert f"`/agent approve {PLAN_A.hash[:12]}`" in body
@@ -135,11 +134,20 @@ def with_data(body: str, plan: Plan) -> str:
     return re.sub(r"(plan-data )\S+", rf"\g<1>{packed}", body)
 
 
+def hashed(body: str) -> str:
+    """With the mark that would be right for the text."""
+    return re.sub(r"( text=)\w+", rf"\g<1>{text_hash(body.rpartition('<!--')[0])}", body)
+
+
 BACK_DOOR = replace(PLAN_A, title="Open the back door")
 
 EDITS: dict[str, Callable[[str], str]] = {
     "a step in words": lambda body: body.replace("Sum in cents", "Sum in dollars"),
-    "a ticked box": lambda body: body.replace("- [ ] **1.**", "- [x] **1.**"),
+    "a step struck out": lambda body: body.replace("1. Sum in cents", "1. ~~Sum in cents~~"),
+    "a step in words, and the hash of the text": lambda body: hashed(
+        body.replace("Sum in cents", "Sum in dollars")
+    ),
+    "a line before it, and the hash of the text": lambda body: hashed(f"<details>\n\n{body}"),
     "the data": lambda body: with_data(body, BACK_DOOR),
     "the data, broken": lambda body: re.sub(r"(plan-data )\S+", r"\g<1>AAAA", body),
     "the data, a bomb": lambda body: re.sub(
@@ -164,6 +172,34 @@ def test_a_plan_that_was_edited_is_not_carried_out(world: World, name: str) -> N
     prefix = BACK_DOOR.hash[:12] if "hash of another" in name else PLAN_A.hash[:12]
     with pytest.raises(UsageError, match="was edited after it was posted, so it is not carried out"):
         found(world, prefix)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_nor_is_one_that_the_progress_comment_became(world: World, name: str) -> None:
+    """That one was edited by us, so GitHub's clock says nothing of it."""
+    put_comment(world.github(), place(world, str(world.comment_id)), PROGRESS, "**Working**")
+    for _ in range(2):
+        world.publish(planned(world))
+    [comment] = [one for one in world.api(f"/issues/{world.issue}/comments") if " plan=" in one["body"]]
+    assert len(world.comments()) == 2
+    assert found(world) == PLAN_A
+    edited = EDITS[name](comment["body"])
+    world.github(world.forge.token("ann")).edit_comment(REPO, world.issue, comment["id"], edited)
+    prefix = BACK_DOOR.hash[:12] if "hash of another" in name else PLAN_A.hash[:12]
+    with pytest.raises(UsageError, match="was edited after it was posted, so it is not carried out"):
+        found(world, prefix)
+
+
+def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World) -> None:
+    where = place(world, str(world.comment_id))
+    put_comment(world.github(), where, PROGRESS, "**Working**", {"by": "10001"})
+    world.publish(planned(world))
+    put_comment(world.github(), where, PROGRESS, "**Working on it once more**")
+    assert found(world) == PLAN_A
+    mark_carried_out(world.github(), where, PLAN_A, "pull request #9.")
+    [_, plan, _] = world.comments()
+    assert plan.startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
+    assert "<!-- slash-agent progress " in plan
 
 
 def test_an_edit_that_was_taken_back_is_one_by_the_clock(world: World) -> None:
@@ -297,7 +333,7 @@ def test_going_on_from_a_run_that_carried_it_out_in_part_is_no_second_time(world
     published = world.publish(going_on(world, again))
     [comment] = posted(world)
     assert comment["body"].startswith(f"**Carried out:** pull request #{published.pr_number}.\n\n**Plan: ")
-    assert f"by={again} " in f"{comment['body']} "
+    assert f"carried={again} " in f"{comment['body']} "
 
 
 def test_what_another_carried_out_meanwhile_is_not_gone_on_with(world: World) -> None:

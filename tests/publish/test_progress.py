@@ -5,16 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from bot.contracts.outcome import Status
+from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Status, StopReason, WithheldFile
 from bot.github.client import GitHub
+from bot.publish.body.footer import NO_LINKS
 from bot.publish.thread.comments import find_comment, with_mark
+from bot.publish.thread.ended import end_text, pending_line
 from bot.publish.thread.markers import PROGRESS
 from bot.publish.thread.place import Place
-from bot.publish.thread.progress import Progress, ProgressState, finish_progress
+from bot.publish.thread.progress import Progress, ProgressState
 from tests.publish.conftest import REPO, World
+from tests.support.outcomes import OUTCOME
 
 
 def place_in(world: World, key: str = "11") -> Place:
@@ -140,18 +145,13 @@ def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
     assert fake in ours(world)
 
 
-def test_the_publishing_job_finishes_what_the_run_began(world: World) -> None:
-    Progress(world.github, place_in(world), interval=0).close(ProgressState("Publishing"))
-    finish_progress(world.github(), place_in(world), ProgressState("Done: pull request #8"))
-    (comment,) = ours(world)
-    assert comment.startswith("**Done: pull request #8**")
-
-
 def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -> None:
     place = place_in(world, str(world.comment_id))
     Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
     published = world.publish(world.bundle())
-    assert ours(world)[0].startswith(f"**Done: pull request #{published.pr_number}**")
+    (line, _) = ours(world)[0].split("\n\n")
+    title = "Round totals once, at the end"
+    assert line == f"**Done:** pull request [#{published.pr_number} {title}]({published.pr_url}) · $0.04"
 
 
 def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world: World) -> None:
@@ -160,14 +160,40 @@ def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world
     reason = "The budget of 0.60 USD is spent."
     published = world.publish(world.bundle(status=Status.PARTIAL, reason=reason))
     said = ours(world)[0]
-    assert said.startswith(
-        f"**Not finished: pull request #{published.pr_number}**\n\n- {reason}\n- The command /agent continue"
-    )
+    assert said.startswith(f"**Not finished:** pull request [#{published.pr_number} ")
+    assert f"{reason} `/agent continue` goes on from here." in said.partition("\n")[0]
 
 
-def test_finishing_without_a_comment_makes_none(world: World) -> None:
-    finish_progress(world.github(), place_in(world), ProgressState("Done"))
-    assert ours(world) == []
+def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_after_all(
+    world: World,
+) -> None:
+    place = place_in(world, str(world.comment_id))
+    Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
+    bundle = world.bundle()
+    world.forge.fail_next("POST", r"/pulls$", 500, times=9)
+    with pytest.raises(PublishError):
+        world.publish(bundle)
+    (comment,) = ours(world)
+    assert comment.startswith("**The change could not be published.**")
+    published = world.publish(bundle)
+    (comment,) = ours(world)
+    assert comment.startswith(f"**Done:** pull request [#{published.pr_number} ")
+
+
+@pytest.mark.parametrize("status", Status)
+def test_what_a_run_says_last_is_true_also_if_publishing_never_comes(status: Status) -> None:
+    said = pending_line(replace(OUTCOME, status=status), "https://run.test/1")
+    assert "publishing failed or was cancelled: see [the run](https://run.test/1)" in said
+
+
+def test_what_was_withheld_is_no_failed_run() -> None:
+    held = (WithheldFile(".github/workflows/ci.yml", "is protected"),)
+    outcome = replace(OUTCOME, status=Status.FAILED, stop_reason=StopReason.GATE, files=(), withheld=held)
+    said = end_text(outcome, NO_LINKS)
+    assert said.startswith("**The change was held back.**")
+    assert "- `.github/workflows/ci.yml`: is protected" in said
+    assert "`withheld.patch`" in said
+    assert "The run failed" not in said
 
 
 def test_a_lost_answer_is_not_a_second_comment(world: World) -> None:

@@ -66,7 +66,7 @@ def test_the_progress_comment_says_how_it_ended(pull: Reviewed) -> None:
     bundle = pull.bundle(finding())
     pull.show_progress(bundle)
     pull.publish(bundle)
-    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed: 1 finding**")
+    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed:** [1 finding](")
 
 
 # Said once
@@ -147,7 +147,31 @@ def test_nothing_new_to_say_is_said_once_to_whoever_asked(pull: Reviewed) -> Non
         pull.publish(bundle)
     assert pull.reviews() == []
     (_, said) = pull.world.comments(pull.number)
-    assert said.startswith(f"**Reviewed {pull.head[:12]}: nothing to say.**")
+    assert said.startswith("**No findings.**")
+
+
+def test_a_review_with_nothing_new_counts_what_is_still_open_and_links_to_it(pull: Reviewed) -> None:
+    pull.publish(pull.bundle(finding(), finding(line=40, severity=Severity.MINOR)))
+    first, second = pull.remarks()
+    page = f"{pull.world.forge.url}/{REPO}/pull/{pull.number}"
+    bundle = pull.bundle(finding())
+    pull.show_progress(bundle)
+    pull.publish(bundle)
+    said = pull.world.comments(pull.number)[-1]
+    assert said.startswith(
+        "**No new findings.** 2 findings are still open (1 major, 1 minor):\n\n- [Wrong on 10]("
+    )
+    assert f"- [Wrong on 40]({page}#discussion_r{second['id']}) (minor)" in said
+    pull.world.forge.resolve(REPO, second["id"], "ann")
+    pull.publish(pull.bundle(finding()))
+    link = f"[Wrong on 10]({page}#discussion_r{first['id']})"
+    said = pull.world.comments(pull.number)[-1]
+    assert said.startswith(f"**No new findings.** 1 major finding is still open: {link}\n")
+    pull.world.forge.resolve(REPO, first["id"], "ann")
+    pull.publish(pull.bundle(finding()))
+    assert pull.world.comments(pull.number)[-1].startswith(
+        "**No new findings.** All earlier findings are resolved."
+    )
 
 
 def test_nothing_to_say_ends_the_progress_comment_and_makes_no_second_one(pull: Reviewed) -> None:
@@ -155,7 +179,7 @@ def test_nothing_to_say_ends_the_progress_comment_and_makes_no_second_one(pull: 
     pull.show_progress(bundle)
     pull.publish(bundle)
     (_, said) = pull.world.comments(pull.number)
-    assert said.startswith(f"**Reviewed {pull.head[:12]}: nothing to say.**")
+    assert said.startswith("**No findings.**")
     writes = pull.world.writes()
     pull.publish(bundle)
     assert pull.world.writes() == writes
@@ -336,7 +360,7 @@ def test_a_failure_that_was_told_is_taken_back_when_it_works_after_all(pull: Rev
         pull.publish(bundle)
     assert "403" in pull.world.comments(pull.number)[-1]
     pull.publish(bundle)
-    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed after all:** 1 finding.")
+    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed:** [1 finding](")
 
 
 # What policy says

@@ -146,7 +146,7 @@ def test_the_progress_comment_says_where_the_suggestions_are(pull: Forked) -> No
     put_comment(pull.world.github(), place, PROGRESS, "**Working**")
     pull.publish(bundle)
     said = pull.world.comments(pull.number)[-1]
-    assert said.startswith(f"**Done: suggestions on pull request #{pull.number}**")
+    assert said.startswith(f"**Done:** [suggestions on #{pull.number}](")
 
 
 # What does not fit goes the other way, all of it

@@ -70,7 +70,7 @@ def test_the_commit_is_the_bots_with_the_requester_beside_it(published: Stage) -
 def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published: Stage) -> None:
     [comment] = published.bot_comments()
     number = published.pulls()[0]["number"]
-    assert f"pull request #{number}" in comment
+    assert comment.startswith(f"**Done:** pull request [#{number} ")
     assert [line for line in published.writes() if line == f"POST {published.api}/issues/1/comments"] == [
         f"POST {published.api}/issues/1/comments"
     ]
@@ -134,8 +134,8 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
         assert stage.run(model=server).code == 0
     stage.publish()
     assert stage.publish().code == 0
-    [end] = [body for body in stage.bot_comments() if "<!-- slash-agent ended" in body]
-    assert "It is right as it is." in end
+    [end] = stage.bot_comments()
+    assert end.startswith("It is right as it is.\n\n<sub>No file was changed.</sub>")
     assert stage.pulls() == []
 
 

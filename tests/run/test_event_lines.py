@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversat
     [answer] = replies(stage, number, comment)
     assert "It is a comment." in answer
     [progress] = stage.bot_comments(number)
-    assert progress.startswith("**Answered**")
+    assert re.match(r"\*\*Answered\*\* \[here\]\(\S+/pull/\d+#discussion_r\d+\)\.\n", progress)
     assert stage.publish().code == 0
     assert len(replies(stage, number, comment)) == 1
 

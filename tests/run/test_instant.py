@@ -155,16 +155,18 @@ def test_a_run_that_waits_is_said_to_wait(stage: Stage, model: ModelServer) -> N
 
 
 def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelServer) -> None:
-    ended = progress(stage, run_of(stage, "success"), "**Done: pull request #2**\n\n- 4 turns", state="over")
+    line = "**Done:** pull request [#2 Round \\[once\\]](https://x.test/2) · $0.04 · [run](https://x.test/r)"
+    ended = progress(stage, run_of(stage, "success"), line, state="over")
     ask(stage, model, "/agent status")
     said = answer(stage)
     assert said.startswith("**Nothing is running for this thread.**")
-    assert f"[Done: pull request #2]({stage.forge.url}/{stage.repo}/issues/1#issuecomment-{ended})" in said
+    url = f"{stage.forge.url}/{stage.repo}/issues/1#issuecomment-{ended}"
+    assert f"[Done: pull request #2 Round \\[once\\]]({url})" in said
 
 
 def test_where_nothing_ever_ran_status_points_to_help(stage: Stage, model: ModelServer) -> None:
     ask(stage, model, "/agent status")
-    assert "nothing was: `/agent help`" in answer(stage)
+    assert "nothing has run yet: `/agent help`" in answer(stage)
 
 
 def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: ModelServer) -> None:

@@ -120,7 +120,7 @@ def test_a_comment_on_lines_is_about_these_lines_and_answered_there(stage: Stage
         publish(stage, event, "pull_request_review_comment")
     [made] = others(stage, number)
     [answer] = [one for one in stage.get(f"pulls/{number}/comments") if one.get("in_reply_to_id") == asked]
-    assert answer["body"].startswith(f"**Done: pull request #{made['number']}**")
+    assert answer["body"].startswith(f"**Done:** pull request [#{made['number']} ")
 
 
 # A fork
@@ -144,7 +144,7 @@ def test_a_fix_that_fits_on_a_forks_diff_is_suggestions_and_nothing_else(stage: 
     assert (review["commit_id"], MENDED in remark["body"]) == (head, True)
     assert others(stage, number) == []
     assert set(stage.branches()) == {"main"}
-    assert any(f"Done: suggestions on pull request #{number}" in body for body in stage.bot_comments(number))
+    assert any(f"**Done:** [suggestions on #{number}]" in body for body in stage.bot_comments(number))
 
 
 # What moves meanwhile

@@ -79,7 +79,7 @@ def test_asked_for_it_is_one_review_with_suggestions(stage: Stage, number: int) 
     (remark,) = remarks(stage, number)
     assert (remark["path"], remark["line"], remark["side"]) == ("stats.py", 3, "RIGHT")
     assert f"```suggestion\n{BETTER}\n```" in remark["body"]
-    assert stage.bot_comments(number)[-1].startswith("**Reviewed: 2 findings**")
+    assert stage.bot_comments(number)[-1].startswith("**Reviewed:** [2 findings](")
 
 
 def test_a_second_one_looks_only_at_what_is_new_and_full_at_everything(stage: Stage, number: int) -> None:
@@ -102,14 +102,14 @@ def test_where_nothing_is_new_no_model_is_asked(stage: Stage, number: int) -> No
     ran, told = review(stage, number)
     assert told == []
     assert len(reviews(stage, number)) == 1
-    assert "nothing to say" in stage.bot_comments(number)[-1]
+    assert stage.bot_comments(number)[-1].startswith("**No new findings.** 1 major finding is still open: [")
     assert ran.code == 0
 
 
 def test_nothing_found_is_told_to_whoever_asked(stage: Stage, number: int) -> None:
     review(stage, number)
     assert reviews(stage, number) == []
-    assert "nothing to say" in stage.bot_comments(number)[-1]
+    assert stage.bot_comments(number)[-1].startswith("**No findings.**")
 
 
 def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:

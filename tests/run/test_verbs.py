@@ -174,12 +174,15 @@ def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
     came = carry_out(stage, request_in(stage, Verb.PLAN), [Say("All is well."), Say("Nothing to plan.")])
     assert came.outcome.status is Status.FAILED
     assert "without a plan" in came.outcome.reason
-    assert "Nothing to plan." in came.outcome.reason
+    assert came.outcome.answer == "Nothing to plan."
     assert code(came.outcome) is ExitCode.PROVIDER
     assert "no plan was submitted" in json.dumps(came.asked[1]["messages"])
     published(stage)
-    [told] = [body for body in stage.bot_comments() if "slash-agent ended" in body]
-    assert "Nothing to plan." in told
+    [told] = stage.bot_comments()
+    assert told.startswith(
+        "**The run failed.** The model ended its turn without a plan.\n\nWhat the model wrote last:"
+    )
+    assert "\n\nNothing to plan.\n\n" in told
 
 
 def test_a_plan_that_came_late_counts(stage: Stage) -> None:

@@ -29,9 +29,9 @@ def footer(outcome: Outcome, links: Links) -> str:
 
 
 def small_line(text: str, links: Links) -> str:
-    """`text` as the characters it has, and where the run is."""
+    """`text` as the characters it has, and where run and report are."""
     report = "download the report" if "#" in links.report else "report"
-    named = (("run", links.run), (report, links.report))
+    named = (("run", links.run), (report, links.report if links.report != links.run else ""))
     linked = "".join(f" · [{name}]({url})" for name, url in named if url)
     return f"<sub>{shown_line(text)}{linked}</sub>"
 

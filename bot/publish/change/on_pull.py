@@ -139,7 +139,7 @@ def _pushed(work: Work, now: PullRequest, ready: Ready) -> Published:
     notes: tuple[str, ...] = ()
     try:
         ci = about_runs(work, ready.policy, foreign=now.from_fork(work.repository))
-        tell_pushed(work.noting(*filter(None, [ci])), now, ready.prepared)
+        notes = tell_pushed(work.noting(*filter(None, [ci])), now, ready.prepared)
     except GitHubError as error:
         notes = (f"The pull request could not be told of the commit: {error}",)
     notes = (*notes, *annotate(work, ready.prepared))

@@ -11,12 +11,12 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.intake.command import PLAN as APPROVED
 from bot.intake.command import parse_command
-from bot.publish.plan.comment import PLAN, PlanComment
+from bot.publish.plan.comment import PlanComment
 from bot.publish.plan.found import find_plan, own_comments
 from bot.publish.thread.comments import rewrite, with_mark
-from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.publish.thread.markers import asking_comment
 from bot.publish.thread.place import Place
-from bot.publish.thread.traces import comes_before, traces
+from bot.publish.thread.traces import newest_requests, traces
 
 
 def plan_gone_on_with(host: Host, place: Place, thread: Thread) -> Plan | None:
@@ -82,14 +82,14 @@ def mark_carried_out(
     """Say under the plan that the request at `place` carried it out; `result` is Markdown of ours. A request that goes
     on from one that did takes its place. Raises `GitHubError`."""
     for one in own_comments(host, place):
-        fields = one.fields
-        if one.hash != plan.hash or ("by" in fields and fields["by"] not in heirs):
+        by = one.carried_out_by
+        if one.hash != plan.hash or (by and by not in heirs):
             continue
         above = one.above_mark
-        if "by" in fields:
+        if by:
             above = above.partition("\n\n")[2]
         text = f"**Carried out:** {result}\n\n{above.rstrip()}"
-        body = with_mark(place, PLAN, text, {**fields, "by": place.key})
+        body = with_mark(place, one.kind, text, {**one.fields, "carried": place.key})
         rewrite(host, _at(place, one), one.id, body)
 
 
@@ -106,9 +106,7 @@ def _behind(host: Host, place: Place, thread: Thread) -> _Behind | None:
         host, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
     )
     keys: set[str] = set()
-    for trace in reversed(found):
-        if trace.kind != PROGRESS or not comes_before(trace.key, place.key):
-            continue
+    for trace in newest_requests(found, place.key):
         keys |= {trace.key, trace.asked}
         body, edited = _asking(host, place, trace.asked)
         command = parse_command(body)

@@ -20,11 +20,12 @@ from bot.github.values import Account
 from bot.publish.body.footer import Links, footer
 from bot.publish.bundle.schema import parse_plan
 from bot.publish.text.shown import shown_code, shown_line
-from bot.publish.thread.markers import read_mark
+from bot.publish.thread.markers import PROGRESS, read_mark
 
 PLAN = "plan"
-"""The kind of the mark. Its fields beside the usual ones: `plan`, the hash, and `by`, the key of the request that
-carried it out."""
+"""The kind of the mark of a plan in a comment of its own; a progress comment that became one keeps its kind. Fields
+beside the usual ones: `plan`, the hash, `text`, a hash of what is above the mark, and `carried`, the key of the
+request that carried it out."""
 
 _DATA = "<!-- slash-agent-plan-data "
 _FOUND = re.compile(re.escape(_DATA) + r"([A-Za-z0-9+/=]{1,60000}) -->")
@@ -42,12 +43,22 @@ class PlanComment:
     lines: int
 
     @property
+    def kind(self) -> str:
+        return PLAN if read_mark(self.body, PLAN) else PROGRESS
+
+    @property
     def fields(self) -> dict[str, str]:
-        return dict(read_mark(self.body, PLAN) or {})
+        return dict(read_mark(self.body, self.kind) or {})
 
     @property
     def hash(self) -> str:
         return self.fields.get("plan", "")
+
+    @property
+    def carried_out_by(self) -> str:
+        """The key of a request, empty for none. Before this version the field was `by`, which in a progress comment is
+        who pays."""
+        return self.fields.get("carried", "") or (self.fields.get("by", "") if self.kind == PLAN else "")
 
     @property
     def above_mark(self) -> str:
@@ -56,24 +67,30 @@ class PlanComment:
 
 def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
     """The comment, without its mark."""
+    how = (
+        f"To carry out exactly this plan, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For a different plan: "
+        "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
+    )
+    parts = [shown_plan(plan), how, *(shown_line(note, 500) for note in outcome.notes)]
+    parts.append(f"<sub>{_estimate(plan)}</sub>\n{footer(outcome, links)}")
+    return "\n\n".join([*parts, f"{_DATA}{_packed(plan)} -->"])
+
+
+def shown_plan(plan: Plan) -> str:
+    """The plan as people read it, which depends on nothing but the plan: the comment begins with it."""
     parts = [
         f"**Plan: {shown_line(plan.title, _room(plan.title))}**",
         "\n".join(_step(number, step) for number, step in enumerate(plan.steps, 1)),
     ]
     if plan.risks:
         parts.append(f"**Risks.** {_lines(plan.risks, '')}")
-    parts.append(
-        f"To have exactly this carried out, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For another one: "
-        "`/agent plan` and what should be different. A plan that was edited, be it by a ticked box, is not carried out."
-    )
-    parts += [shown_line(note, 500) for note in outcome.notes]
-    parts.append(f"<sub>{_estimate(plan)}</sub>\n{footer(outcome, links)}")
-    return "\n\n".join([*parts, f"{_DATA}{_packed(plan)} -->"])
+    return "\n\n".join(parts)
 
 
 def _step(number: int, step: PlanStep) -> str:
-    paths = "".join(f"\n  {shown_code(path, _room(path))}" for path in step.paths)
-    return f"- [ ] **{number}.** {_lines(step.text, '  ')}{paths}"
+    indent = " " * len(f"{number}. ")
+    paths = "".join(f"\\\n{indent}{shown_code(path, _room(path))}" for path in step.paths)
+    return f"{number}. {_lines(step.text, indent)}{paths}"
 
 
 def _lines(text: str, indent: str) -> str:
@@ -113,8 +130,12 @@ def read_plan(body: str) -> Plan | None:
 
 
 def text_hash(text: str) -> str:
-    lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
-    return hashlib.sha256(lines.encode()).hexdigest()[:32]
+    return hashlib.sha256(lines_of(text).encode()).hexdigest()[:32]
+
+
+def lines_of(text: str) -> str:
+    """`text` as it compares: GitHub may change the ends of lines."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def short_hash(plan_hash: str) -> str:

@@ -12,7 +12,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.plan import Plan
 from bot.github.host import Host
 from bot.github.values import Account
-from bot.publish.plan.comment import PlanComment, read_plan, short_hash, text_hash
+from bot.publish.plan.comment import PLAN, PlanComment, lines_of, read_plan, short_hash, shown_plan, text_hash
 from bot.publish.text.shown import shown_code
 from bot.publish.thread.markers import is_ours
 from bot.publish.thread.place import Place
@@ -35,11 +35,11 @@ def find_plan(host: Host, place: Place, prefix: str, heirs: frozenset[str] = fro
     if len({one.hash for one in named}) > 1:
         raise UsageError(f"More than one plan begins with {shown_code(prefix)}: write more of its hash.")
     short = short_hash(named[0].hash)
-    by = named[0].fields.get("by", "")
+    by = named[0].carried_out_by
     if by and by not in {place.key, *heirs}:
         raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
     plan = read_plan(named[0].body)
-    if plan is None or plan.hash != named[0].hash or (not by and _is_changed(named[0])):
+    if plan is None or plan.hash != named[0].hash or (not by and _is_changed(named[0], plan)):
         raise UsageError(
             f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
         )
@@ -61,6 +61,10 @@ def own_comments(host: Host, place: Place) -> Iterator[PlanComment]:
             yield PlanComment(remark.id, remark.author, remark.body, edited, place.lines)
 
 
-def _is_changed(comment: PlanComment) -> bool:
-    """By GitHub's clock, and by its text, since that clock has seconds only."""
-    return comment.edited or comment.fields.get("text") != text_hash(comment.above_mark)
+def _is_changed(comment: PlanComment, plan: Plan) -> bool:
+    """Whether it says anything else than what was posted: by its text, by the plan that it would have to begin with,
+    whatever its mark says, and by GitHub's clock if we never had a reason to edit it."""
+    begins = lines_of(comment.above_mark).startswith(lines_of(shown_plan(plan)))
+    if not begins or comment.fields.get("text") != text_hash(comment.above_mark):
+        return True
+    return comment.edited and comment.kind == PLAN

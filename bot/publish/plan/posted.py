@@ -8,11 +8,10 @@ from bot.contracts.errors import GateError, PublishError
 from bot.contracts.plan import Plan
 from bot.gate.text import withhold_if_secret
 from bot.github.errors import GitHubError
-from bot.publish.answer import finished
 from bot.publish.plan.comment import PLAN, PlanComment, plan_text, text_hash
 from bot.publish.plan.found import own_comments
 from bot.publish.telling import Telling
-from bot.publish.thread.comments import post, with_mark
+from bot.publish.thread.comments import put_result
 
 
 def publish_plan(telling: Telling) -> tuple[str, ...]:
@@ -30,12 +29,13 @@ def publish_plan(telling: Telling) -> tuple[str, ...]:
         telling.say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
         return ()
     try:
-        if not any(_is_of(one, place.key, plan.hash) for one in own_comments(host, place)):
-            # Never an edit of an earlier one: what somebody is about to approve does not change under their eyes.
-            post(host, place, with_mark(place, PLAN, text, {"plan": plan.hash, "text": text_hash(text)}))
+        if any(_is_of(one, place.key, plan.hash) for one in own_comments(host, place)):
+            return ()
+        # Never an edit of an earlier plan: what somebody is about to approve does not change under their eyes.
+        fields = {"plan": plan.hash, "text": text_hash(text)}
+        return put_result(host, place, PLAN, text, "Planned", fields)
     except GitHubError as error:
         raise PublishError(f"The plan could not be posted: {error}") from error
-    return finished(host, place, outcome, telling.links)
 
 
 def _texts(plan: Plan) -> Iterator[str]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest
 from bot.contracts.review import Review
-from bot.contracts.wording import count_of
+from bot.contracts.wording import count_of, money
 from bot.github.errors import GitHubError
 from bot.github.host import Host
-from bot.publish.body.footer import Links, figures
+from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.check_run import CheckReport, report
 from bot.publish.remote import Remote
-from bot.publish.review.past import CHECK, REVIEWED, trace_of
+from bot.publish.review.past import CHECK, REVIEWED, Past, still_open, trace_of
 from bot.publish.review.text import Report, nothing_text
-from bot.publish.thread.comments import edit_comments, post, with_mark
-from bot.publish.thread.markers import ENDED, PROGRESS
+from bot.publish.thread.comments import edit_comments, put_result
+from bot.publish.thread.markers import ENDED, OVER, PROGRESS
 from bot.publish.thread.place import Place
-from bot.publish.thread.progress import OVER, ProgressState
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +69,38 @@ class Asked:
     def web(self) -> str:
         return self.remote.url.removesuffix("/").removesuffix(".git")
 
-    def finish(self, host: Host, findings: int) -> tuple[str, ...]:
+    def finish(self, host: Host, findings: int, url: str) -> tuple[str, ...]:
         """The last word of the comments that speak of this run, where there are some."""
         if self.place is None:
             return ()
-        found = count_of(findings, "finding")
-        state = ProgressState(f"Reviewed: {found}", (figures(self.outcome),), self.links.run)
-        # An end comment of an earlier try that failed is true no longer.
-        after_all = f"**Reviewed after all:** {found}."
+        run = f" · [run]({self.links.run})" if self.links.run else ""
+        line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(self.outcome.cost)}{run}"
         try:
-            edit_comments(host, self.place, {PROGRESS: state.text(), ENDED: after_all}, OVER)
+            # A result of an earlier try that failed is true no longer.
+            edit_comments(host, self.place, {PROGRESS: line, ENDED: line}, OVER)
         except GitHubError as error:
             return (f"The progress comment could not be finished: {error}",)
         return ()
 
-    def tell_nothing(self, host: Host, report: Report) -> tuple[str, ...]:
-        """Once: in the progress comment, else in one of its own. Where nobody asked, a check run has to do."""
+    def tell_nothing(self, host: Host, report: Report, past: Past) -> tuple[str, ...]:
+        """Once: in the progress comment, else in one of its own. If nobody asked, a check run has to do."""
         if self.place is None:
             return self._leave_trace(host)
         fields = {**OVER, **({REVIEWED: self.review.head_sha} if self.finished else {})}
-        text = nothing_text(report)
+        talk = replace(self.place, lines=0)
         try:
-            told = edit_comments(host, self.place, {PROGRESS: text, ENDED: text}, fields)
+            left = still_open(host, self.repository, self.pull.number, past)
+            text = nothing_text(report, left, len(past.on_lines), f"{self.web}/pull/{self.pull.number}")
             trigger = self.outcome.request.trigger
-            if not told and trigger is not None and trigger.comment_id:
-                post(host, self.place, with_mark(self.place, ENDED, text, fields))
-            elif not told:
-                return self._leave_trace(host)
+            if trigger is not None and trigger.comment_id:
+                return put_result(host, talk, ENDED, text, "Reviewed", fields)
+            if edit_comments(host, talk, {PROGRESS: text, ENDED: text}, fields):
+                return ()
+            return self._leave_trace(host)
         except GitHubError as error:
             raise PublishError(
-                f"The thread could not be told that there is nothing to say: {error}"
+                f"The thread could not be told that there are no new findings: {error}"
             ) from error
-        return ()
 
     def _leave_trace(self, host: Host) -> tuple[str, ...]:
         """So that the next review begins where this one ended. Not every token may, and none need."""
@@ -109,5 +108,5 @@ class Asked:
         if not self.finished:
             return ()
         said = "The next review looks only at what is new since this commit."
-        one = CheckReport(CHECK, head, "Nothing to say", said, key=trace_of(number, head))
+        one = CheckReport(CHECK, head, "No new findings", said, key=trace_of(number, head))
         return report(host, self.repository, one)

@@ -15,6 +15,7 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account, ReviewCommentData, ReviewData
 from bot.publish.check_run import is_by_us
+from bot.publish.text.markdown import unescaped
 from bot.publish.thread.comments import written_at
 from bot.publish.thread.markers import ENDED, PROGRESS, is_ours, mark, read_mark
 from bot.publish.thread.place import Place
@@ -27,7 +28,7 @@ REVIEWED = "reviewed"
 
 _CUT_SHORT = "partial"
 _MOST_TRACES = 10
-_HEADLINE = re.compile(r"\*\*\w+: (.*)\*\*")
+_HEADLINE = re.compile(r"\*\*(\w+): (.*)\*\*")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FINGERPRINT = re.compile(r"[0-9a-f]{8,64}")
 
@@ -43,11 +44,21 @@ class Posted:
 
 
 @dataclass(frozen=True, slots=True)
+class OnLines:
+    """A finding of ours that stands on lines: the id of its comment, its severity in lower case, its title."""
+
+    id: int
+    severity: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
-    """`said` are the findings of all our reviews."""
+    """`said` are the findings of all our reviews, `on_lines` those of them that have a thread of their own."""
 
     said: tuple[Said, ...]
     reviews: tuple[Posted, ...]
+    on_lines: tuple[OnLines, ...] = ()
 
     def made_for(self, request: str, head_sha: str) -> Posted | None:
         return next((one for one in self.reviews if (one.request, one.head_sha) == (request, head_sha)), None)
@@ -68,8 +79,23 @@ def read_past(host: Host, repository: str, number: int) -> Past:
     me = host.me()
     reviews = tuple(_our_reviews(host.reviews(repository, number), me))
     said = [Said(fingerprint) for fields, _ in reviews for fingerprint in _listed(fields)]
-    said += _findings(host.review_comments(repository, number), me)
-    return Past(tuple(said), tuple(_posted(fields, one) for fields, one in reviews))
+    on_lines = []
+    for finding, at in _findings(host.review_comments(repository, number), me):
+        said.append(finding)
+        on_lines.append(at)
+    return Past(tuple(said), tuple(_posted(fields, one) for fields, one in reviews), tuple(on_lines))
+
+
+def still_open(host: Host, repository: str, number: int, past: Past) -> tuple[OnLines, ...]:
+    """The findings of earlier reviews whose threads nobody resolved; all of them if GitHub does not say."""
+    try:
+        threads = host.review_threads(repository, number)
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+        return past.on_lines
+    resolved = {thread.id for thread in threads if thread.resolved}
+    return tuple(one for one in past.on_lines if one.id not in resolved)
 
 
 def last_reviewed(host: Host, repository: str, number: int) -> str:
@@ -135,13 +161,14 @@ def _posted(fields: Mapping[str, str], review: ReviewData) -> Posted:
     return Posted(fields.get("request", ""), fields.get("head", ""), findings, review.url)
 
 
-def _findings(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[Said]:
+def _findings(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[tuple[Said, OnLines]]:
     for comment in comments:
         fields = read_mark(comment.body, FINDING)
         if fields is not None and is_ours(comment.author, me):
             headline = _HEADLINE.match(comment.body)
-            title = headline.group(1) if headline else ""
-            yield Said(fields.get("id", ""), fields.get("place", ""), title, comment.line)
+            severity, title = headline.groups() if headline else ("", "")
+            said = Said(fields.get("id", ""), fields.get("place", ""), title, comment.line)
+            yield said, OnLines(comment.id, severity.lower(), unescaped(title))
 
 
 def _listed(fields: Mapping[str, str]) -> list[str]:

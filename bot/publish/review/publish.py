@@ -32,19 +32,19 @@ def publish_review(telling: Telling) -> tuple[str, ...]:
     posted = past.made_for(asked.key, asked.review.head_sha)
     if posted is not None:
         say(f"this review is posted already: {posted.url}")
-        return asked.finish(host, posted.findings)
+        return asked.finish(host, posted.findings, posted.url)
     now = host.pull(asked.repository, asked.pull.number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
     check_now(asked.outcome.request, now)
     seen = look(asked, now.head_sha, telling.folder)
     report = placed(asked, seen, past)
     if not report.findings:
-        say("the review has nothing to say")
-        return asked.tell_nothing(host, report)
+        say("the review has no new findings")
+        return asked.tell_nothing(host, report, past)
     event = "REQUEST_CHANGES" if _requests_changes(report, seen.policy) else "COMMENT"
     made, report = send(asked, host, seen, report, past, event)
     say(f"review posted: {made.url}")
-    return (*_report_check(asked, host, report), *asked.finish(host, len(report.findings)))
+    return (*_report_check(asked, host, report), *asked.finish(host, len(report.findings), made.url))
 
 
 def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:

@@ -18,7 +18,7 @@ from bot.findings.suggestions import block
 from bot.gate.rules import refusal
 from bot.publish.body.footer import Links, small_line
 from bot.publish.body.render import LIMIT
-from bot.publish.review.past import FINDING
+from bot.publish.review.past import FINDING, OnLines
 from bot.publish.text.shown import shown_code, shown_line, shown_markdown, shown_plain
 from bot.publish.text.suggestion import held_back
 from bot.publish.thread.markers import mark, marked
@@ -26,6 +26,7 @@ from bot.publish.thread.markers import mark, marked
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500
 _LEFT_OUT_SHOWN = 10
+_OPEN_SHOWN = 20
 _MARK_ROOM = 4_000
 _LEVELS = {
     Severity.CRITICAL: "failure",
@@ -80,17 +81,35 @@ def body_text(report: Report) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def nothing_text(report: Report) -> str:
-    """What is told to whoever asked, where there is no finding that was not made before."""
-    sha = report.review.head_sha[:12]
+def nothing_text(report: Report, still_open: Sequence[OnLines], earlier: int, pull_url: str) -> str:
+    """What is told to whoever asked if there is no finding that was not made before. `earlier` is how many findings
+    earlier reviews made on lines of the pull request at `pull_url`, `still_open` are those that nobody resolved."""
+    text = "**No new findings.**" if earlier else "**No findings.**"
+    links = [
+        f"[{shown_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})"
+        for one in still_open
+    ]
+    if len(still_open) == 1:
+        text += f" 1 {still_open[0].severity} finding is still open: {links[0]}"
+    elif still_open:
+        of_each = counts_of([one.severity for one in still_open])
+        rows = [f"- {link} ({one.severity})" for link, one in zip(links, still_open, strict=True)]
+        more = [f"- and {len(rows) - _OPEN_SHOWN} more"] if len(rows) > _OPEN_SHOWN else []
+        text += f" {count_of(still_open, 'finding')} are still open ({of_each}):\n\n"
+        text += "\n".join([*rows[:_OPEN_SHOWN], *more])
+    elif earlier:
+        text += " All earlier findings are resolved."
     notes = [shown_line(note) for note in report.notes]
-    parts = [f"**Reviewed {sha}: nothing to say.**", *notes, _left_out(report.left_out), _footer(report)]
+    parts = [text, *notes, _left_out(report.left_out), _footer(report)]
     return "\n\n".join(part for part in parts if part)
 
 
 def counts(findings: Iterable[Finding]) -> str:
     """`1 critical, 2 minor`."""
-    severities = [finding.severity for finding in findings]
+    return counts_of([finding.severity.value for finding in findings])
+
+
+def counts_of(severities: Sequence[str]) -> str:
     numbers = ((severities.count(severity), severity) for severity in Severity)
     return ", ".join(f"{number} {severity}" for number, severity in numbers if number)
 

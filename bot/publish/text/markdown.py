@@ -7,11 +7,16 @@ leave is written down, so that no code fence, tag or pipe in it hides or breaks 
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")
+_ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_NO_PROSE = re.compile(r"\s*(?:#|[-*+] |>|\d+[.)] |\||&lt;|    )")
+# Not behind a common abbreviation.
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+(?=[A-Z`*_\"'(\[])")
 _BIG_HEADING = re.compile(r"^( {0,3})#{1,2}(?=\s)")
 
 
@@ -34,6 +39,11 @@ def plain(text: str) -> str:
     """One line that renders as the characters it has."""
     # An entity would become its character: `&#64;ada` a mention, `Fixes &#35;9` a closing reference.
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()).replace("&", "&amp;"))
+
+
+def unescaped(markdown: str) -> str:
+    """What `plain` was given."""
+    return _ESCAPED.sub(r"\1", markdown).replace("&amp;", "&")
 
 
 def fenced(text: str) -> str:
@@ -68,6 +78,21 @@ def contained(markdown: str) -> str:
     return "\n".join(lines)
 
 
+def folded(markdown: str) -> str:
+    """The first two sentences, and the rest folded below them; as it is if it begins with no sentence."""
+    lead = ""
+    for block in markdown.split("\n\n"):
+        if _FENCE.match(block.partition("\n")[0]):
+            break
+        if not _NO_PROSE.match(block):
+            lead = _two_sentences(block)
+            break
+    rest = markdown.removeprefix(lead).strip()
+    if not lead or not rest:
+        return markdown
+    return f"{lead}\n\n<details><summary>More</summary>\n\n{rest}\n\n</details>"
+
+
 def shortened(text: str, limit: int, rest: str = "the rest is in the run's artifact") -> str:
     """At most `limit` characters, cut at a line's end where one is near, and saying so."""
     if len(text) <= limit:
@@ -78,6 +103,19 @@ def shortened(text: str, limit: int, rest: str = "the rest is in the run's artif
     if line_end > len(cut) // 2:
         cut = cut[:line_end]
     return cut + note
+
+
+def _two_sentences(paragraph: str) -> str:
+    """Up to the end of the second sentence that ends outside of code, links and brackets."""
+    ends = (
+        end.start()
+        for end in _SENTENCE.finditer(paragraph)
+        if (before := paragraph[: end.start()]).count("`") % 2 == 0
+        and before.count("(") == before.count(")")
+        and before.count("[") == before.count("]")
+        and before.count("**") % 2 == 0
+    )
+    return paragraph[: next(islice(ends, 1, None), len(paragraph))].strip()
 
 
 def _closes(line: str, fence: str) -> bool:

@@ -33,6 +33,17 @@ def shown_markdown(text: str, limit: float) -> str:
     return markdown.contained(_INFO.sub(_plain_info, cleaned))
 
 
+def shown_answer(text: str, limit: int, rest: str) -> str:
+    """Markdown by a model, whole if it has at most `limit` characters; else cut at a paragraph, and `rest`, which is
+    Markdown of ours, says where the rest is."""
+    whole = markdown.contained(_INFO.sub(_plain_info, clean_markdown(_gated(text, limit), 4 * limit)))
+    if len(whole) <= limit:
+        return whole
+    cut = whole[: limit - len(rest) - 20]
+    end = max(cut.rfind("\n\n"), 0) or max(cut.rfind("\n"), 0) or len(cut)
+    return f"{markdown.contained(cut[:end])}\n\n{rest}"
+
+
 def shown_plain(text: str, limit: int) -> str:
     """Text by somebody else, where none of it is Markdown or may be."""
     near = text[: 4 * limit + 1000]

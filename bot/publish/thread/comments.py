@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import Account
-from bot.publish.thread.markers import is_ours, mark, marked, read_mark
+from bot.publish.thread.markers import ENDED, OVER, PROGRESS, is_ours, mark, marked, read_mark
 from bot.publish.thread.place import Place
 
 
@@ -26,6 +26,11 @@ class Written:
     body: str
     updated_at: str = ""
     lines: int = 0
+
+    @property
+    def anchor(self) -> str:
+        """The fragment of its address on the thread's page."""
+        return f"{'discussion_r' if self.lines else 'issuecomment-'}{self.id}"
 
 
 def written_at(host: Host, place: Place) -> Iterator[Written]:
@@ -46,7 +51,8 @@ def find_comment(host: Host, place: Place, kind: str) -> Written | None:
 
 def _is_own(host: Host, place: Place, comment: Written, kind: str) -> bool:
     fields = read_mark(comment.body, kind)
-    if fields is None or fields.get("request") != place.key:
+    # A comment that holds a plan is never written over: somebody may be about to approve it.
+    if fields is None or fields.get("request") != place.key or "plan" in fields:
         return False
     return is_ours(comment.author, host.me())
 
@@ -69,6 +75,44 @@ def put_comment(
         _edit(host, place, existing, kind, text, fields or {})
 
 
+def put_result(
+    host: Host, place: Place, kind: str, text: str, headline: str, fields: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Make `text` the one result of this request: the progress comment becomes it, where there is one. On lines of a
+    diff, and without a progress comment, it stands in a comment of `kind`; the progress comment then shrinks to
+    `headline` and a link. Done twice it changes nothing.
+
+    Returns soft failures, a sentence each. Raises `GitHubError` where the result could not be written.
+    """
+    own: dict[str, Written] = {}
+    for comment in written_at(host, place):
+        for name in (PROGRESS, ENDED, kind):
+            if _is_own(host, place, comment, name):
+                own.setdefault(name, comment)
+    progress, result = own.get(PROGRESS), own.get(kind)
+    if result is None and progress is not None and not place.lines:
+        try:
+            _edit(host, place, progress, PROGRESS, text, {**OVER, **(fields or {})})
+        except GitHubError as error:
+            if error.status not in (403, 404) or error.failure.rate_limited:
+                raise
+        else:
+            result, progress = progress, None
+    elif result is not None:
+        _edit(host, place, result, kind, text, fields or {})
+    if result is None:
+        result = _create(host, place, kind, with_mark(place, kind, text, fields))
+    stale = [(PROGRESS, progress), (ENDED, None if kind == ENDED else own.get(ENDED))]
+    link = f"**{headline}** [here]({place.url}#{result.anchor})."
+    try:
+        for name, old in stale:
+            if old is not None:
+                _edit(host, place, old, name, link, OVER)
+    except GitHubError as error:
+        return (f"The progress comment could not be finished: {error}",)
+    return ()
+
+
 def edit_comments(
     host: Host, place: Place, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
 ) -> frozenset[str]:
@@ -83,16 +127,17 @@ def edit_comments(
     return frozenset(found)
 
 
-def post(host: Host, place: Place, body: str) -> None:
+def post(host: Host, place: Place, body: str) -> Written:
     """A new comment at `place`."""
     if place.lines:
         try:
-            host.reply_to_review_comment(place.repository, place.number, place.lines, body)
-            return
+            reply = host.reply_to_review_comment(place.repository, place.number, place.lines, body)
+            return Written(reply.id, reply.author, body, lines=place.lines)
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
-    host.create_comment(place.repository, place.number, body)
+    made = host.create_comment(place.repository, place.number, body)
+    return Written(made.id, Account(made.author, made.author_id, made.author_kind), body)
 
 
 def rewrite(host: Host, place: Place, comment_id: int, body: str) -> None:
@@ -110,10 +155,12 @@ def _edit(
         rewrite(host, replace(place, lines=comment.lines), comment.id, body)
 
 
-def _create(host: Host, place: Place, kind: str, body: str) -> None:
+def _create(host: Host, place: Place, kind: str, body: str) -> Written:
     try:
-        post(host, place, body)
+        return post(host, place, body)
     except GitHubError as error:
         # The answer was lost, and perhaps only the answer.
-        if not error.failure.transient or find_comment(host, place, kind) is None:
+        posted = find_comment(host, place, kind) if error.failure.transient else None
+        if posted is None:
             raise
+        return posted

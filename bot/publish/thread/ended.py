@@ -1,87 +1,98 @@
-"""What people are told when a run ended: the end comment where no pull request tells them, and the last line
-of the progress comment."""
+"""What people are told when a run ended: the result where there is no change, and one line where there is one."""
 
 from __future__ import annotations
 
-from bot.contracts.outcome import Outcome, Status
-from bot.contracts.wording import sentence
-from bot.github.host import Host
-from bot.publish.body.footer import Links, figures, footer
+from bot.contracts.outcome import Outcome, Status, StopReason
+from bot.contracts.wording import money, sentence
+from bot.publish.answer import ROOM, rest
+from bot.publish.body.footer import Links, footer
+from bot.publish.body.title import title
+from bot.publish.published import Published
 from bot.publish.text import markdown
-from bot.publish.text.shown import shown_code, shown_line
-from bot.publish.thread.comments import edit_comments, put_comment
-from bot.publish.thread.markers import ENDED, PROGRESS
-from bot.publish.thread.place import Place
-from bot.publish.thread.progress import OVER, ProgressState
+from bot.publish.text.shown import shown_answer, shown_code, shown_line
 
 _HEADLINES = {
     Status.CHANGED: "The change could not be published",
-    Status.NO_CHANGE: "Nothing was changed",
+    Status.NO_CHANGE: "No file was changed",
     Status.PARTIAL: "The run ended early, without a change",
     Status.REFUSED: "Refused",
     Status.FAILED: "The run failed",
-    Status.NEEDS_INPUT: "An answer is needed",
-    Status.PLANNED: "A plan is made",
-    Status.ANSWERED: "Answered",
-    Status.REVIEWED: "Reviewed",
+    Status.NEEDS_INPUT: "The question could not be posted",
+    Status.PLANNED: "The plan could not be posted",
+    Status.ANSWERED: "The answer could not be posted",
+    Status.REVIEWED: "The review could not be posted",
 }
-DONE = "done"
+_PENDING = {
+    Status.NEEDS_INPUT: "The question is ready and is being posted",
+    Status.PLANNED: "The plan is ready and is being posted",
+    Status.ANSWERED: "The answer is ready and is being posted",
+    Status.REVIEWED: "The review is ready and is being posted",
+}
 _WITHHELD_SHOWN = 20
-_GO_ON = "The command /agent continue goes on from here."
+_REASON_LIMIT = 1_000
+_GO_ON = "`/agent continue` goes on from here."
 
 
 def headline(outcome: Outcome) -> str:
+    if outcome.stop_reason is StopReason.GATE and outcome.withheld and not outcome.files:
+        return "The change was held back"
     return _HEADLINES.get(outcome.status, "The run ended")
 
 
 def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str = "") -> str:
-    """The end comment. `trouble` is why a change that there is could not be published."""
-    reason = trouble or outcome.reason or "The run gave no reason."
-    parts = [f"**{headline(outcome)}.** {shown_line(sentence(reason), 1000)}"]
+    """The result of a run that came to no change, or, with `trouble`, why its change could not be published.
+
+    If the model ended it with an answer, that is the result."""
+    parts = []
     if compare_url:
         parts.append(f"The branch is pushed: [open the pull request yourself]({compare_url}).")
     elif trouble and outcome.files:
         parts.append("The patch is kept in the run's artifact as `changes.patch`.")
     if outcome.withheld:
-        parts.append("Held back by the gate:\n\n" + _withheld(outcome))
+        parts += [
+            "Held back:\n\n" + _withheld(outcome),
+            "The patch is kept in the run's artifact as `withheld.patch`. A maintainer can apply it by hand.",
+        ]
     if outcome.description.notes and not trouble:
         parts.append(markdown.quoted(shown_line(outcome.description.notes, 2000)))
     parts.append(footer(outcome, links))
-    return "\n\n".join(parts)
+    if outcome.answer.strip() and not trouble:
+        if outcome.status is Status.NO_CHANGE:
+            parts.insert(-1, "<sub>No file was changed.</sub>")
+        else:
+            parts.insert(0, "What the model wrote last:")
+        room = ROOM - 2 * _REASON_LIMIT - sum(len(part) + 2 for part in parts)
+        answer = shown_answer(outcome.answer, room, rest(links))
+        if outcome.status is Status.NO_CHANGE:
+            return "\n\n".join([answer, *parts])
+        parts.insert(1, answer)
+    reason = trouble or outcome.reason or "The run gave no reason."
+    return "\n\n".join([f"**{headline(outcome)}.** {shown_line(sentence(reason), _REASON_LIMIT)}", *parts])
 
 
-def tell_end(
-    host: Host, place: Place, outcome: Outcome, links: Links, trouble: str = "", compare_url: str = ""
-) -> None:
-    """Write the end comment, once for a request; a later end of the same request edits it."""
-    put_comment(host, place, ENDED, end_text(outcome, links, trouble, compare_url))
+def done_line(outcome: Outcome, links: Links, published: Published) -> str:
+    """The one line that a finished progress comment shrinks to."""
+    pull = outcome.request.pull
+    name = f"#{published.pr_number}"
+    if published.suggested:
+        result = f"[suggestions on {name}]({published.pr_url})"
+    elif pull is not None and published.pr_number == pull.number:
+        result = f"a commit on [{name}]({published.pr_url})"
+    else:
+        result = f"pull request [{name} {shown_line(title(outcome))}]({published.pr_url})"
+    run = f" · [run]({links.run})" if links.run else ""
+    if outcome.status is Status.PARTIAL:
+        why = shown_line(sentence(outcome.reason or "The run ended early."))
+        return f"**Not finished:** {result}. {why} {_GO_ON}{run}"
+    return f"**Done:** {result} · {money(outcome.cost)}{run}"
 
 
-def tell_published(host: Host, place: Place, state: ProgressState, pull_number: int) -> None:
-    """Finish the progress comment; an end comment of an earlier try that failed is true no longer."""
-    after_all = f"**Published after all:** pull request #{pull_number}."
-    edit_comments(host, place, {PROGRESS: state.text(), ENDED: after_all}, OVER)
-
-
-def tell_on_lines(host: Host, place: Place, state: ProgressState) -> None:
-    """Say in the thread on lines of a diff, where it was asked, what came of it: the progress comment stands
-    elsewhere."""
-    put_comment(host, place, DONE, state.text())
-
-
-def final_state(
-    outcome: Outcome, links: Links, *, pull_number: int = 0, suggested: bool = False, trouble: str = ""
-) -> ProgressState:
-    """What the progress comment says for good."""
-    lines = (figures(outcome),)
-    if pull_number:
-        what = f"{'suggestions on ' if suggested else ''}pull request #{pull_number}"
-        if outcome.status is Status.PARTIAL:
-            reason = outcome.reason or "The run ended early."
-            return ProgressState(f"Not finished: {what}", (reason, _GO_ON, *lines), links.run)
-        return ProgressState(f"Done: {what}", lines, links.run)
-    reason = trouble or outcome.reason
-    return ProgressState(headline(outcome), (*((reason,) if reason else ()), *lines), links.run)
+def pending_line(outcome: Outcome, run_url: str) -> str:
+    """What the progress comment says between the end of the run and the publishing of its result: true as well if
+    that is cancelled or fails."""
+    what = _PENDING.get(outcome.status, "The change is ready and is being published")
+    run = f"[the run]({run_url})" if run_url else "the run"
+    return f"**{what}.** If no result appears here, publishing failed or was cancelled: see {run}."
 
 
 def _withheld(outcome: Outcome) -> str:

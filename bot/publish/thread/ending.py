@@ -11,9 +11,12 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.body.footer import Links
 from bot.publish.published import Published
-from bot.publish.thread.ended import final_state, tell_end, tell_on_lines, tell_published
+from bot.publish.thread.comments import edit_comments, put_comment, put_result
+from bot.publish.thread.ended import done_line, end_text, headline
+from bot.publish.thread.markers import ENDED, OVER, PROGRESS
 from bot.publish.thread.place import Place
-from bot.publish.thread.progress import ProgressState, finish_progress
+
+DONE = "done"
 
 
 class ThreadUntoldError(PublishError):
@@ -32,15 +35,14 @@ class Ending:
     know_rules: Callable[[], object]
 
     def ended(self) -> tuple[str, ...]:
-        """There is no change: the end comment is all that people get, so it must get there."""
+        """There is no change: what is said in the thread is all that people get, so it must get there."""
         self.know_rules()
         if self.place is None:
             return ()
         try:
-            tell_end(self.host, self.place, self.outcome, self.links)
+            return self._put(self.place, end_text(self.outcome, self.links))
         except GitHubError as error:
             raise ThreadUntoldError(f"The thread could not be told how the run ended: {error}") from error
-        return self._finish(final_state(self.outcome, self.links))
 
     def failed(self, trouble: str, compare_url: str = "") -> str:
         """`trouble`, told to the thread; with a further sentence for what failed besides."""
@@ -51,34 +53,33 @@ class Ending:
         if self.place is None:
             return trouble
         try:
-            tell_end(self.host, self.place, self.outcome, self.links, trouble, compare_url)
+            self._put(self.place, end_text(self.outcome, self.links, trouble, compare_url))
         except GitHubError as error:
             return f"{trouble} The thread could not be told: {error}"
-        self._finish(final_state(self.outcome, self.links, trouble=trouble))
         return trouble
 
-    def published(self, number: int, published: Published) -> tuple[str, ...]:
-        """Without a number it was a dry run, of which the thread knows already."""
-        if not number or self.place is None:
-            return ()
-        state = final_state(self.outcome, self.links, pull_number=number, suggested=published.suggested)
-        pull = self.outcome.request.pull
-        pushed = pull is not None and number == pull.number and not published.suggested
-        try:
-            if self.place.lines and not pushed:
-                tell_on_lines(self.host, self.place, state)
-        except GitHubError as error:
-            return (f"The thread on the lines could not be told: {error}", *self._finish(state, number))
-        return self._finish(state, number)
+    def _put(self, place: Place, text: str) -> tuple[str, ...]:
+        return put_result(self.host, place, ENDED, text, headline(self.outcome))
 
-    def _finish(self, state: ProgressState, pull_number: int = 0) -> tuple[str, ...]:
-        if self.place is None:
+    def published(self, number: int, published: Published) -> tuple[str, ...]:
+        """The progress comment shrinks to one line that links to the result. Without a number it was a dry run, of
+        which the thread knows already; a commit on the pull request itself has a comment of its own."""
+        place = self.place
+        if not number or place is None:
             return ()
+        pull = self.outcome.request.pull
+        if pull is not None and number == pull.number and not published.suggested:
+            return ()
+        line = done_line(self.outcome, self.links, published)
+        notes: tuple[str, ...] = ()
         try:
-            if pull_number:
-                tell_published(self.host, self.place, state, pull_number)
-            else:
-                finish_progress(self.host, self.place, state)
+            if place.lines:
+                put_comment(self.host, place, DONE, line)
         except GitHubError as error:
-            return (f"The progress comment could not be finished: {error}",)
-        return ()
+            notes = (f"The thread on the lines could not be told: {error}",)
+        try:
+            # A result of an earlier try that failed is true no longer.
+            edit_comments(self.host, place, {PROGRESS: line, ENDED: line}, OVER)
+        except GitHubError as error:
+            return (*notes, f"The progress comment could not be finished: {error}")
+        return notes

@@ -17,6 +17,8 @@ PROGRESS = "progress"
 ENDED = "ended"
 REFUSED = "refused"
 ANSWER = "answer"
+# Said in the mark of a progress comment, for `status` and `stop`: whether a run still works on it.
+ON, OVER = {"state": "on"}, {"state": "over"}
 WRITE = "write"
 """A proposed comment. Its fields: `id`, which is the proposal's, and `task`."""
 

@@ -14,7 +14,8 @@ class Place:
 
     `since` (RFC 3339) spares reading what was there before the request; empty reads all. `lines` is the first
     comment of the thread on lines of a diff in which the request stands, 0 for the conversation. `run` is the
-    Actions run that works on it and `of` the key of the request that it repeats: our marks carry both.
+    Actions run that works on it and `of` the key of the request that it repeats: our marks carry both. `url` is the
+    address of the issue or pull request.
     """
 
     repository: str
@@ -24,6 +25,7 @@ class Place:
     lines: int = 0
     run: str = ""
     of: str = ""
+    url: str = ""
 
 
 def place_of(request: Request) -> Place | None:
@@ -37,6 +39,7 @@ def place_of(request: Request) -> Place | None:
         key_of(trigger, pull.head_sha if pull else "") if trigger else "thread",
         trigger.at if trigger else "",
         request.anchor.id if request.anchor else 0,
+        url=request.thread.url,
     )
 
 

@@ -19,7 +19,7 @@ from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.text.shown import shown_line
 from bot.publish.thread.comments import edit_comments, find_comment, with_mark
-from bot.publish.thread.markers import PROGRESS, read_mark
+from bot.publish.thread.markers import ON, OVER, PROGRESS, read_mark
 from bot.publish.thread.place import Place
 
 # Seconds from one edit to the next.
@@ -27,22 +27,21 @@ INTERVAL = 5.0
 _CLOSING_TIME = 20.0
 
 
-# Said in the mark, for `status` and `stop`: whether the run still works on it.
-ON, OVER = {"state": "on"}, {"state": "over"}
-
-
 @dataclass(frozen=True, slots=True)
 class ProgressState:
-    """What the comment says: a headline, some lines beneath it, and the address of the run. `over` is for good.
-    `fields` go into its mark."""
+    """What the comment says: a headline, some lines beneath it, and the address of the run; or, in place of all three,
+    `body`, Markdown that is ready to be posted. `over` is for good. `fields` go into its mark."""
 
     headline: str
     lines: tuple[str, ...] = ()
     run_url: str = ""
     over: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
 
     def text(self) -> str:
+        if self.body:
+            return self.body
         parts = [f"**{shown_line(self.headline)}**", *(f"- {shown_line(line)}" for line in self.lines[:20])]
         if self.run_url:
             parts.append(f"\n[Follow the run]({self.run_url})")
@@ -50,18 +49,18 @@ class ProgressState:
         return "\n".join([parts[0], "", *parts[1:]]).rstrip()
 
 
-def finish_progress(host: Host, place: Place, state: ProgressState) -> None:
-    """Write the final state from another process than the one that began it. No comment, nothing done."""
-    edit_comments(host, place, {PROGRESS: state.text()}, OVER)
-
-
-def close_progress(host: Host, place: Place, text: str) -> bool:
-    """Make the progress comment say `text` for good where it still says that somebody works on it; whether it did."""
+def close_progress(
+    host: Host, place: Place, text: str, fields: Mapping[str, str] = MappingProxyType({})
+) -> bool:
+    """Make the progress comment say `text` for good if it still says that somebody works on it; whether it says it
+    now. `fields` go into its mark."""
     place = replace(place, lines=0)
     found = find_comment(host, place, PROGRESS)
-    if found is None or (read_mark(found.body, PROGRESS) or {}).get("state") != "on":
+    if found is None:
         return False
-    return PROGRESS in edit_comments(host, place, {PROGRESS: text}, OVER)
+    if (read_mark(found.body, PROGRESS) or {}).get("state") != "on":
+        return found.body.replace("\r\n", "\n").startswith(f"{text}\n\n<!--")
+    return PROGRESS in edit_comments(host, place, {PROGRESS: text}, {**OVER, **fields})
 
 
 class Progress:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bot.github.host import Host
 from bot.github.values import Account
+from bot.publish.text.markdown import unescaped
 from bot.publish.thread.comments import Written, written_at
 from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, asking_comment, is_ours, read_mark
 from bot.publish.thread.place import Place, tries_key
 
-_ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
+_LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
 _KINDS = (PROGRESS, ENDED, ANSWER)
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One comment of ours. `key` is the request's, `of` the key of the one it repeats, `run` the Actions run that
-    worked on it, 0 where the mark names none. `over` is false while that run may still be at it, `queued` true where
-    it never began."""
+    """One comment of ours, with its `id`. `key` is the request's, `of` the key of the one it repeats, `run` the
+    Actions run that worked on it, 0 where the mark names none. `over` is false while that run may still be at it,
+    `queued` true where it never began."""
 
     kind: str
     key: str
@@ -31,6 +32,7 @@ class Trace:
     url: str
     updated_at: str
     queued: bool = False
+    id: int = 0
 
     @property
     def asked(self) -> str:
@@ -39,13 +41,14 @@ class Trace:
 
     @property
     def headline(self) -> str:
-        """The first line as plain text."""
-        return _shown(self.text.partition("\n")[0].replace("**", "").strip())
+        """The first line as plain text, without links and figures."""
+        line = _LINK.sub(r"\1", self.text.partition("\n")[0])
+        return unescaped(line.partition(" · ")[0].replace("**", "").strip())
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines of its list as plain text."""
-        return tuple(_shown(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
+        return tuple(unescaped(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
 
 
 def traces(
@@ -59,6 +62,13 @@ def traces(
     if is_pull:
         found += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(host, talk)]
     return sorted((one for one in found if one is not None), key=lambda one: one.updated_at)
+
+
+def newest_requests(found: Iterable[Trace], own: str) -> list[Trace]:
+    """The progress comments for the requests before the one with the key `own`, newest first: in the order in which
+    they were begun, since an older one is edited later when its plan is carried out."""
+    mine = [one for one in found if one.kind == PROGRESS and comes_before(one.key, own)]
+    return sorted(mine, key=lambda one: one.id, reverse=True)
 
 
 def comes_before(key: str, own: str) -> bool:
@@ -95,9 +105,5 @@ def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
         url,
         comment.updated_at,
         "queued" in fields,
+        comment.id,
     )
-
-
-def _shown(markdown: str) -> str:
-    """What `bot.publish.text.markdown.plain` was given."""
-    return _ESCAPED.sub(r"\1", markdown).replace("&amp;", "&")
