@@ -93,8 +93,40 @@ def test_every_policy_snippet_loads() -> None:
             load_policy(text, f"docs/{name}")
 
 
+def test_every_recipe_is_a_policy_a_workflow_or_a_task() -> None:
+    from bot.tasks.file import read_task
+
+    recipes = blocks(ROOT / "docs" / "recipes.md", "yaml")
+    assert len(recipes) > 10
+    for text in recipes:
+        if text.startswith("version: 1\n"):
+            load_policy(text, "docs/recipes.md")
+        elif "jobs:" not in text:
+            read_task(f"---\n{text}---\nDo it.\n", ".github/agent/links.md")
+
+
+def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table() -> None:
+    from bot.agent.journal_file import read_journal
+    from bot.providers.models import DEFAULTS, cost, model_info
+    from bot.run.demo import RECORDING
+
+    page = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| `(\w+)/(\S+)`(.*?) \| (.*?) \|$", page, re.MULTILINE)
+    answers = read_journal(RECORDING).responses()
+    for provider, name, note, said in rows:
+        usd = sum(cost(answer.usage, model_info(name)) for answer in answers)
+        assert said == ("under $0.01" if usd < 0.005 else f"${usd:.2f}"), name
+        assert ("the default" in note) == (DEFAULTS[provider] == name)
+    assert len(rows) == 5
+    cached = sum(answer.usage.cache_read for answer in answers)
+    total = sum(answer.usage.total for answer in answers)
+    told = f"{len(answers)} requests and {total:,} tokens, of which {cached:,} are read"
+    assert told in " ".join(page.split())
+
+
 def test_every_workflow_snippet_is_lint_clean(tmp_path: Path) -> None:
-    for number, text in enumerate(blocks(ROOT / "README.md", "yaml")):
+    workflows = [text for page in ("README.md", "docs/recipes.md") for text in blocks(ROOT / page, "yaml")]
+    for number, text in enumerate(text for text in workflows if "jobs:" in text):
         workflow = tmp_path / f"{number}.yml"
         workflow.write_text(text)
         program = Path(sys.executable).parent / "actionlint"
