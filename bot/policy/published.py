@@ -69,7 +69,7 @@ def as_text() -> str:
 
 def as_table() -> str:
     """Every key as `docs/policy.md` lists it."""
-    rows = ["| key | takes | where not said | read when |", "| --- | --- | --- | --- |"]
+    rows = ["| key | takes | default | read when |", "| --- | --- | --- | --- |"]
     for path, described in every_key():
         default = _shown(described["default"]) if "default" in described else ""
         top = path.partition(".")[0].partition("[")[0]
