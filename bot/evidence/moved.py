@@ -22,12 +22,12 @@ for prefix in "${{VIRTUAL_ENV:-}}" .venv venv env "$(python3 -c 'import sys; pri
     grep -lFs -e {origin} -- "$place"/*.pth "$place"/*.egg-link "$place"/__editable__* "$place"/_editable_impl_*
     find "$place" -maxdepth 1 -type l '(' -lname {origin} -o -lname {origin}'/*' ')' 2>/dev/null
   done
-done | head -n 1
+done | head -n 50
 """
 
 
 def question(origin: str) -> str:
-    """A shell command that prints the first file or link by which a Python here finds code at `origin`, if any."""
+    """A shell command that prints the files and links by which a Python here finds code at `origin`, one a line."""
     return _LOOK.format(origin=shlex.quote(origin))
 
 

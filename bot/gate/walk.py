@@ -13,6 +13,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from bot.gate.errors import GateLimits, HostileTree, no_room, shown
 from bot.gate.ignored import IgnoreRules
@@ -31,12 +32,14 @@ def changes(
     tree: Path,
     limits: GateLimits,
     passed_over: Collection[str] = (),
+    links: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Change]:
     """Every change of `tree` against `base`, contents included. Raises `HostileTree`.
 
-    New files named in `passed_over` are no change, whatever is in them.
+    New files named in `passed_over` are no change, whatever is in them; of `links`, those that lead where it says.
     """
     with _walking(scratch, base, tree, limits) as walk:
+        walk.links = links
         walk.tracked()
         for path in walk.untracked():
             if path not in passed_over:
@@ -78,6 +81,7 @@ class _Walk:
         self._bytes = 0
         self._new_folders: list[str] = []
         self._new_files: list[str] = []
+        self.links: Mapping[str, str] = {}
 
     def result(self) -> list[Change]:
         for path, entry in self._base.items():
@@ -170,6 +174,8 @@ class _Walk:
             os.close(descriptor)
 
     def _compare_link(self, target: bytes, path: str, old: Entry | None) -> None:
+        if old is None and self.links.get(path) == os.fsdecode(target):
+            return
         new = Entry(LINK, blob_id(target, self._scratch.object_format))
         if new != old:
             self._add(Change(path, old, new, target))

@@ -145,8 +145,9 @@ class _Bench:
         """Why what imports the repository's package says nothing here; empty where it does, or nobody can say."""
         if self._leads is None:
             asked = self.workshop.call("bash", whole(question(self.origin), _LOOK_LIMIT), self.cancel)
-            first = next(iter(asked.content.splitlines()), "")
-            self._leads = first[:_SHOWN] if first.startswith((".", "/", "venv", "env")) else ""
+            found = (one for one in asked.content.splitlines() if one.startswith((".", "/", "venv", "env")))
+            others = (one for one in found if one.rpartition("/")[2] not in self.workshop.redirected)
+            self._leads = next(others, "")[:_SHOWN]
         return reason(self._leads, self.origin) if self._leads else ""
 
     def _read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 import time
@@ -55,6 +56,21 @@ class RunFolder:
     def prepared(self) -> Path:
         """The tree that `bring:` and `setup:` were done in, where there were any."""
         return self.root / "tree-prepared"
+
+    def write_links(self, links: Mapping[str, str]) -> None:
+        """Keep which links in the work tree are ours: `salvage` must know."""
+        if links:
+            self._links.write_text(json.dumps(dict(links)))
+
+    def read_links(self) -> Mapping[str, str]:
+        try:
+            return dict(json.loads(self._links.read_text()))
+        except FileNotFoundError:
+            return {}
+
+    @property
+    def _links(self) -> Path:
+        return self.root / "links.json"
 
     @property
     def archive(self) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from bot.checkout.clone import Checkout
@@ -28,7 +28,9 @@ class Judging:
     def __init__(
         self, checkout: Checkout, policy: Policy, tier: Tier, profile: Profile, trees: Trees,
         workshop: AgentWorkshop, redactor: Redactor, write: Write, approved: Collection[str],
+        links: Callable[[], Mapping[str, str]],
     ) -> None:  # fmt: skip
+        """`links` are those in the tree that are ours: path and target."""
         self.checkout = checkout
         self._may_write = may_write(policy, tier, approved)
         self._profile = profile
@@ -37,6 +39,7 @@ class Judging:
         self._redactor = redactor
         self.mask = redactor.text
         self._write = write
+        self._links = links
         self._said: tuple[int, Verdict | GateError] | None = None
 
     def now(self) -> Verdict | GateError:
@@ -70,7 +73,7 @@ class Judging:
             return judge_tree(
                 self.checkout.git, self.checkout.base_sha, self.checkout.tree,
                 may_write=self._may_write, passed_over=self._trees.made(),
-                holds_secret=self._redactor.holds_secret,
+                holds_secret=self._redactor.holds_secret, links=self._links(),
             )  # fmt: skip
         except GateError as error:
             return error

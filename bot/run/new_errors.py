@@ -12,6 +12,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.plain_text import printable
 from bot.run.folder import RunFolder
+from bot.run.trees import Outfit
 from bot.run.workshops import Workshops
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class TryInWorkshop:
         tree = self._folder.root / f"tree-{name}"
         tree.mkdir()
         try:
-            with self._workshops.of_commands(name, tree, (), runs_nothing=True) as workshop:
+            with self._workshops.of_commands(name, tree, Outfit(), runs_nothing=True) as workshop:
                 outcome = workshop.call("new_errors", {"files": [dict(text) for text in texts]}, self._cancel)
         except AgentError as error:
             self._say(f"the changed files could not be parsed: {error}")

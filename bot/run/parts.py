@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout
+from bot.checkout.git import Git
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wording import money
+from bot.environment.folders import environment_folders
+from bot.environment.placing import links
 from bot.gate.detect import Detector
 from bot.policy.budget import run_budget
 from bot.policy.schema import Policy
@@ -26,6 +29,7 @@ from bot.run.background import Background
 from bot.run.base import checks_of, worded_as
 from bot.run.briefing import Briefing
 from bot.run.covered import Covered
+from bot.run.history import History
 from bot.run.instructions import instructions
 from bot.run.judging import Judging
 from bot.run.lent import LentModels
@@ -45,7 +49,7 @@ from bot.run.tools import Gatekeeper, RunToolbox
 from bot.run.trees import Trees
 from bot.run.workshops import Workshops
 from bot.run.writing import propose_writes
-from bot.sandbox.confinement import Confinement
+from bot.sandbox.confinement import Confinement, EnvironmentFolder
 from bot.skills.find import Found
 from bot.workshop.client.workshop import Workshop
 
@@ -123,7 +127,8 @@ class Run:
         )  # fmt: skip
         self.trees = Trees(
             checkout, job.folder, self.workshops.of_commands, setup, bring, job.origin, job.say,
-            self.network.hold_to,
+            self.network.hold_to, Background(self._own_folders, "environment").result,
+            share_all=self.tier is Tier.LOCAL and profile.setup,
         )  # fmt: skip
         self.rounds = Rounds(
             () if profile.read_only else checks_of(policy, checkout, task), self.trees, self.journal.write,
@@ -170,7 +175,7 @@ class Run:
         )  # fmt: skip
         self.judging = Judging(
             checkout, policy, self.tier, profile, self.trees, self.workshop, self.detector.redactor,
-            self.journal.write, self.asking.approved,
+            self.journal.write, self.asking.approved, self._links,
         )  # fmt: skip
         try_out = TryInWorkshop(self.workshops, job.folder, self.stop, job.say)
         stop_hook = StopHook(
@@ -185,11 +190,24 @@ class Run:
         """The agent's workshop. Where the repository had to be prepared, that is waited for here: at the first
         tool call, not before the first request."""
         workshop = self.workshops.of_agent(
-            number, self.trees.read_only(), self.gatekeeper.answer, self.looking_on.asked(number)
+            number, self.trees.outfit(), self.gatekeeper.answer, self.looking_on.asked(number)
         )
         if number == 0:
-            self.trees.outfit(workshop, self.stop)
+            self.job.folder.write_links(self._links())
+            self.trees.unpack(workshop, self.stop)
         return workshop
+
+    def _own_folders(self) -> tuple[EnvironmentFolder, ...]:
+        """The folders of packages that the checkout has which the work tree stands for."""
+        if self.job.origin is None or not (self.job.origin / ".git").exists():
+            return ()
+        origin = self.job.origin.resolve()
+        tracked = History(self.checkout).paths()
+        return environment_folders(origin, Git(origin / ".git"), tracked, self.job.environment)
+
+    def _links(self) -> dict[str, str]:
+        """What the agent's tree has of them, which is no change of the model's."""
+        return links(self.trees.outfit().dependencies.folders, moves=self.confinement.moves)
 
     def _inspection(self) -> Callable[[], Inspection] | None:
         """What makes the checkers before and after; `None` in a run that only reads, and where policy wants none."""

@@ -128,8 +128,9 @@ def _judge(checkout: Checkout, folder: RunFolder, rule: MayWrite, redactor: Reda
     try:
         made = untracked_files(git, base, folder.prepared) if folder.prepared.is_dir() else frozenset()
         return judge_tree(
-            git, base, checkout.tree, may_write=rule, passed_over=made, holds_secret=redactor.holds_secret
-        )
+            git, base, checkout.tree, may_write=rule, passed_over=made, holds_secret=redactor.holds_secret,
+            links=folder.read_links(),
+        )  # fmt: skip
     except GateError as error:
         return error
 

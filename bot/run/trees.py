@@ -1,9 +1,9 @@
-"""The work trees of one run beside the agent's own: prepared once by `bring:` and `setup:`, then one for each
-round of checks.
+"""The work trees of one run beside the agent's own: one that `bring:` and `setup:` prepare, and one for each round of
+checks.
 
-A tree for checks is made from the base (or from the patched tree object) and from what setup left behind, never
-from the agent's tree: a planted `.pyc` there could turn a check green. Files that setup made are moved between
-trees by commands in a workshop, so the supervisor opens none of them.
+A tree for checks is made from the base (or from the patched tree object) and from what was prepared, never from the
+agent's tree: a planted `.pyc` there could turn a check green. Folders of packages are shared by all trees, read-only.
+Other files that setup made are packed and unpacked by commands in a workshop, so the supervisor opens none of them.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from bot.checkout.clone import Checkout, materialise
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.room import when_there_is_room
+from bot.contracts.tools import ToolOutcome
+from bot.environment.editable import dependencies
+from bot.environment.folders import folders_in, marked_as_made
 from bot.policy.schema import SetupStep
 from bot.run.background import Background
 from bot.run.checks import whole
 from bot.run.folder import RunFolder
+from bot.run.history import History
 from bot.run.network import refused
+from bot.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
 from bot.sandbox.credentials import credentials_in
 from bot.workshop.client.workshop import Workshop
-
-Open = Callable[[str, Path, Sequence[Path]], Workshop]
-"""`open(name, tree, read_only)`: a workshop over `tree`, with further folders visible at their own paths."""
 
 Say = Callable[[str], None]
 
@@ -38,11 +41,32 @@ HoldTo = Callable[[Sequence[str], Workshop], None]
 
 _TAIL = 1_000
 _COPY_LIMIT = 600
-# Copies what git does not track, links as links, from the prepared tree into the one the workshop is over.
-_OUTFIT = (
-    "set -o pipefail; git -C {source} ls-files --others -z"
-    " | tar -C {source} --null --no-recursion -T - -Scf - | tar -xf -"
+# What git does not track, links as links, less the folders that are shared.
+_PACK = (
+    "set -o pipefail; git ls-files --others -z -- . {shared}"
+    ' | tar --null --no-recursion -T - -Scf "$TMPDIR"/{archive}'
 )
+_UNPACK = "tar -xf {archive}"
+_ARCHIVE = "prepared.tar"
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """What a tree gets beside the files of its commit: folders that are shared, and the archive of the others, which
+    a workshop sees read-only."""
+
+    dependencies: Dependencies = NO_DEPENDENCIES
+    archive: Path | None = None
+
+    @property
+    def read_only(self) -> tuple[Path, ...]:
+        return (self.archive,) if self.archive else ()
+
+
+class Open(Protocol):
+    """Starts a workshop over a tree; it does not unpack the archive."""
+
+    def __call__(self, name: str, tree: Path, outfit: Outfit, /) -> Workshop: ...
 
 
 class SetupError(UsageError):
@@ -51,21 +75,25 @@ class SetupError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The tree that setup ran in, and which files it made there that git does not ignore."""
+    """What setup left, and which of its files git does not ignore."""
 
-    tree: Path
+    outfit: Outfit
     made: frozenset[str]
 
 
 class Trees:
     """`open` starts a workshop; `origin` is where `bring:` folders come from; `say` takes a line about each step
-    of the preparation, on a thread of its own; `hold_to` is called before each with what it may reach."""
+    of the preparation, on a thread of its own; `hold_to` is called before each with what it may reach. `own` are
+    the folders of packages that the checkout at `origin` has: of these, what `bring:` names is shared, or all with
+    `share_all`."""
 
     def __init__(
         self, checkout: Checkout, folder: RunFolder, open: Open, setup: Sequence[SetupStep], bring: Sequence[str],
         origin: Path | None, say: Say, hold_to: HoldTo = lambda presets, workshop: None,
+        own: Callable[[], Sequence[EnvironmentFolder]] = tuple, *, share_all: bool = False,
     ) -> None:  # fmt: skip
         self._checkout = checkout
+        self._history = History(checkout)
         self._folder = folder
         self._open = open
         self._setup = tuple(setup)
@@ -73,33 +101,39 @@ class Trees:
         self._origin = origin
         self._say = say
         self._hold_to = hold_to
+        self._own = own
+        self._share_all = share_all
+        self._shared: Outfit | None = None
         self._preparing: Background[_Prepared] | None = None
 
     def begin(self, cancel: CancelToken) -> None:
-        """Start preparing, where there is anything to prepare; at once back. What fails is raised by whoever
+        """Start preparing, if there is anything to prepare; at once back. What fails is raised by whoever
         needs the result: as a `SetupError` with the command's last words."""
-        if self._setup or self._bring:
+        if self._setup or not {folder.path for folder in self._own_shared()}.issuperset(self._bring):
             self._preparing = Background(lambda: self._prepare(cancel), "prepare")
 
     @property
     def need_preparing(self) -> bool:
         return self._preparing is not None
 
-    def read_only(self) -> tuple[Path, ...]:
-        """What a workshop must see beside its tree so that `outfit` can work in it. Waits for the preparation."""
-        return (self._preparing.result().tree,) if self._preparing else ()
+    def outfit(self) -> Outfit:
+        """What every tree gets. Waits for the preparation."""
+        if self._preparing:
+            return self._preparing.result().outfit
+        if self._shared is None:
+            self._shared = Outfit(self._dependencies(self._own_shared(), ()))
+        return self._shared
 
     def made(self) -> frozenset[str]:
         """The files that setup made and git does not ignore: there before the agent began, so not its work."""
         return self._preparing.result().made if self._preparing else frozenset()
 
-    def outfit(self, workshop: Workshop, cancel: CancelToken) -> None:
-        """Give the tree of `workshop` what setup left behind."""
-        for source in self.read_only():
-            command = _OUTFIT.format(source=shlex.quote(str(source)))
-            outcome = workshop.call("bash", whole(command, _COPY_LIMIT), cancel)
-            if outcome.metadata.get("exit_code") != 0:
-                raise SetupError(f"what setup made could not be copied: {outcome.content.strip()[-_TAIL:]}")
+    def unpack(self, workshop: Workshop, cancel: CancelToken) -> None:
+        """Give the tree of `workshop` the files that setup left."""
+        archive = self.outfit().archive
+        if archive is not None:
+            command = _UNPACK.format(archive=shlex.quote(str(archive)))
+            _succeed(workshop.call("bash", whole(command, _COPY_LIMIT), cancel), "unpacked")
 
     def settle(self) -> None:
         """Wait for a preparation under way, so that its workshop is gone before its folder is."""
@@ -110,29 +144,47 @@ class Trees:
         """A workshop over a new tree: the base, or `tree_sha`, with what setup left behind."""
         tree = self._folder.root / f"tree-{name}"
         materialise(self._checkout, tree, tree_sha=tree_sha)
-        workshop = self._open(name, tree, self.read_only())
+        workshop = self._open(name, tree, self.outfit())
         try:
-            self.outfit(workshop, cancel)
+            self.unpack(workshop, cancel)
         except BaseException:
             workshop.close()
             raise
         return workshop
 
+    def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
+        """The folders of the checkout that need not be copied: no `setup:` command writes in them."""
+        brought = set() if self._setup else set(self._bring)
+        return tuple(one for one in self._own() if self._share_all or one.path in brought)
+
+    def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
+        origin = (self._origin,) if self._origin else ()
+        return dependencies(folders, (*tops, *origin), self._history.paths()) if folders else NO_DEPENDENCIES
+
     def _prepare(self, cancel: CancelToken) -> _Prepared:
         tree = self._folder.prepared
         materialise(self._checkout, tree)
+        own = self._own_shared()
         for name in self._bring:
-            self._say(f"bringing {name}")
-            self._copy_in(name, tree)
-        if self._setup:
-            with self._open("setup", tree, ()) as workshop:
-                for step in self._setup:
-                    self._say(f"setup: {step.command}")
-                    self._hold_to(step.egress, workshop)
-                    _run_step(workshop, step, cancel)
+            if self._setup or name not in {folder.path for folder in own}:
+                self._say(f"bringing {name}")
+                self._copy_in(name, tree)
+        with self._open("setup", tree, Outfit()) as workshop:
+            for step in self._setup:
+                self._say(f"setup: {step.command}")
+                self._hold_to(step.egress, workshop)
+                _run_step(workshop, step, cancel)
+            made = folders_in(tree, self._checkout.git, self._history.paths())
+            _pack(workshop, made, cancel)
+        # A command could put a link in the place of one until the workshop was closed.
+        made = tuple(one for one in made if os.path.realpath(one.source) == str(one.source))
         from bot.gate.tree import untracked_files  # the gate is loaded where it is used, not before a request
 
-        return _Prepared(tree, untracked_files(self._checkout.git, self._checkout.base_sha, tree))
+        kept = [one for one in own if not os.path.lexists(tree / one.path) or not one.path]
+        found = self._dependencies((*marked_as_made(made), *kept), (tree,))
+        archive = self._folder.workshop("setup") / "tmp" / _ARCHIVE
+        left = untracked_files(self._checkout.git, self._checkout.base_sha, tree)
+        return _Prepared(Outfit(found, archive), left)
 
     def _copy_in(self, name: str, tree: Path) -> None:
         if self._origin is None:
@@ -166,6 +218,17 @@ def _drop_credentials(brought: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+def _pack(workshop: Workshop, shared: Sequence[EnvironmentFolder], cancel: CancelToken) -> None:
+    left_out = " ".join(shlex.quote(f":(exclude,literal){folder.path}") for folder in shared)
+    command = _PACK.format(shared=left_out, archive=_ARCHIVE)
+    _succeed(workshop.call("bash", whole(command, _COPY_LIMIT), cancel), "packed")
+
+
+def _succeed(outcome: ToolOutcome, what: str) -> None:
+    if outcome.metadata.get("exit_code") != 0:
+        raise SetupError(f"what setup made could not be {what}: {outcome.content.strip()[-_TAIL:]}")
 
 
 def _run_step(workshop: Workshop, step: SetupStep, cancel: CancelToken) -> None:

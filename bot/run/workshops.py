@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from bot.policy.schema import SandboxLimits
 from bot.run.agent_workshop import CallPlace
 from bot.run.folder import RunFolder
 from bot.run.network import Network
+from bot.run.trees import Outfit
 from bot.sandbox.confinement import Confinement
 from bot.workshop.client.workshop import Answer, Question, ScanResult, Workshop
 
@@ -44,7 +45,7 @@ class Workshops:
     def of_agent(
         self,
         number: int,
-        read_only: Sequence[Path],
+        outfit: Outfit,
         ask: Callable[[Question], Answer],
         diagnostics: Mapping[str, Any] | None = None,
     ) -> Workshop:
@@ -61,7 +62,8 @@ class Workshops:
                 environment=self._environment,
                 ask=ask,
                 history=self._folder.root / "versions",
-                bring=tuple(read_only),
+                bring=outfit.read_only,
+                dependencies=outfit.dependencies,
                 skills=self._skills,
                 kept=(self._folder.archive, *spilled),
                 way_out=self._network.of_agent(),
@@ -70,9 +72,7 @@ class Workshops:
             )
         )
 
-    def of_commands(
-        self, name: str, tree: Path, read_only: Sequence[Path], *, runs_nothing: bool = False
-    ) -> Workshop:
+    def of_commands(self, name: str, tree: Path, outfit: Outfit, *, runs_nothing: bool = False) -> Workshop:
         """A workshop for checks or setup on `tree`: their host has no questions to ask. One that `runs_nothing` gets no
         network, whatever the policy gives commands."""
         return self._noted(
@@ -83,7 +83,8 @@ class Workshops:
                 mount=self._root,
                 environment=self._environment,
                 ask=_no_questions,
-                bring=tuple(read_only),
+                bring=outfit.read_only,
+                dependencies=outfit.dependencies,
                 way_out=None if runs_nothing else self._network.of(name),
                 limits=self._limits,
             )

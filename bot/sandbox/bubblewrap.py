@@ -127,6 +127,11 @@ def _folders(mounts: Mounts) -> Iterator[str]:
     under, over = _by_place(mounts)
     yield from under
     yield from ("--bind", str(mounts.tree), mounts.mount)
+    for folder in mounts.environment:
+        place = folder.place(mounts.mount)
+        yield from ("--ro-bind", str(folder.source), place)
+        for name in folder.credentials():
+            yield from _mask(f"{place}/{name}", os.path.isdir(folder.source / name))
     yield from over
     for path in mounts.writable:
         yield from ("--bind", str(path), str(path))
@@ -153,8 +158,8 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
     return [path for path in unique if not any(other in path.parents for other in unique)]
 
 
-def _mask(path: str) -> tuple[str, ...]:
-    """Cover `path` with something empty."""
-    if os.path.isdir(path):
+def _mask(path: str, folder: bool | None = None) -> tuple[str, ...]:
+    """Cover `path` with something empty. `folder` says what it is, if that cannot be seen out here."""
+    if os.path.isdir(path) if folder is None else folder:
         return ("--tmpfs", path, "--remount-ro", path)
     return ("--ro-bind", "/dev/null", path)

@@ -2,12 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bot.sandbox.credentials import credentials_in
 from bot.sandbox.handed import Give
+
+STORE = ".slash-agent"
+"""In a `node_modules` of links, the folder that they lead into."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFolder:
+    """A folder of installed packages and tools, shown read-only and never copied.
+
+    `source` is where it is on this machine, `path` where the work tree has it, empty for one outside of the checkout.
+    `programs` is the folder in it that goes on PATH, empty for none. One that commands of the run `made` is not
+    opened by us: it may hold anything.
+    """
+
+    source: Path
+    path: str
+    programs: str = ""
+    made: bool = False
+
+    @property
+    def is_node(self) -> bool:
+        """Tools write caches beside the packages of Node, so that the folder itself is made anew, of links."""
+        return self.path.rpartition("/")[2] == "node_modules"
+
+    def place(self, root: str) -> str:
+        """Where it is mounted, if things can be; `root` is where the work tree is."""
+        return f"{root}/{self.path}/{STORE}" if self.is_node else f"{root}/{self.path}"
+
+    def credentials(self) -> Iterator[str]:
+        """The paths in it, relative and without links, that are or hold somebody's credentials."""
+        if self.made:
+            return
+        for secret in credentials_in(self.source, versions=False):
+            real = os.path.realpath(secret)
+            if real.startswith(f"{self.source}/"):
+                yield os.path.relpath(real, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What a work tree needs beside the files of its commit. `import_from` are folders of the tree that Python must
+    import from where an editable install leads elsewhere; `redirected` are the files of such installs, by name, that
+    this covers."""
+
+    folders: tuple[EnvironmentFolder, ...] = ()
+    import_from: tuple[str, ...] = ()
+    redirected: frozenset[str] = frozenset()
+
+
+NO_DEPENDENCIES = Dependencies()
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +67,8 @@ class Mounts:
     """What exists inside besides the system. All host paths absolute and resolved.
 
     `tree` is the work tree, writable, seen at `mount`; the others are seen at their own paths. `toolchains` are
-    read-only as well, less what in them looks like somebody's credentials. `program` is what the tool host is
-    made of, each part with where it is seen; the tree never hides it.
+    read-only as well, less what in them looks like somebody's credentials. `environment` is shown in the tree, in the
+    same way. `program` is what the tool host is made of, each part with where it is seen; the tree never hides it.
     """
 
     tree: Path
@@ -25,6 +77,7 @@ class Mounts:
     read_only: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     program: tuple[tuple[Path, str], ...] = ()
+    environment: tuple[EnvironmentFolder, ...] = ()
 
 
 class Confinement(Protocol):

@@ -29,15 +29,17 @@ _NAMES_OF_A_VERSION = ("etc/npmrc", "pip.conf", "etc/pip.conf")
 _SECRET_SETTING = re.compile(rb"(?i)token|secret-key|password|_auth|://[^/\s\"']*@")
 
 
-def credentials_in(folder: Path) -> Iterator[Path]:
-    """What in `folder`, or in a version of a tool there, is or holds somebody's credentials."""
+def credentials_in(folder: Path, *, versions: bool = True) -> Iterator[Path]:
+    """What in `folder`, or in a version of a tool there, is or holds somebody's credentials. A folder of packages has
+    no `versions`, and thousands of folders to look for them in."""
     for name in _NAMES:
         if (folder / name).exists():
             yield folder / name
-    for version in _versions(str(folder)):
-        for name in _NAMES_OF_A_VERSION:
-            if os.path.exists(path := os.path.join(version, name)):
-                yield Path(path)
+    if versions:
+        for version in _versions(str(folder)):
+            for name in _NAMES_OF_A_VERSION:
+                if os.path.exists(path := os.path.join(version, name)):
+                    yield Path(path)
     for name in _SETTINGS:
         if (folder / name).is_file() and holds_secret(folder / name):
             yield folder / name

@@ -126,6 +126,9 @@ def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
         else:
             yield path
     yield from map(str, mounts.read_only)
+    for folder in mounts.environment:
+        hidden = (str(folder.source / name) for name in folder.credentials())
+        yield from _granted([str(folder.source)], hidden)
 
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:

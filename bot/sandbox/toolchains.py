@@ -73,6 +73,15 @@ def find(
     return Toolchains(":".join([*dict.fromkeys(entries), *defaults]), unique, _variables(unique))
 
 
+def needed_by(programs: Path) -> Iterator[Path]:
+    """The folders behind `programs`, the `bin` of a Python environment."""
+    base = _base_of(programs.parent)
+    if base and _may_be_shown(base, NEVER) and (python := _whole(base)):
+        yield python
+    if _may_be_shown(programs.parent, NEVER):
+        yield programs.parent
+
+
 def _elsewhere(source: Mapping[str, str], dropped: Collection[str], never: Sequence[str]) -> Iterator[Path]:
     """Folders of tools that PATH says nothing of: those that a variable names, and the homes of version managers."""
     for name in _NAMED:

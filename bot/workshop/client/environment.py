@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bot.sandbox import toolchains
+from bot.sandbox.confinement import Dependencies, EnvironmentFolder
 from bot.sandbox.toolchains import Toolchains
 
 _FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "GOROOT", "DOTNET_ROOT")
@@ -60,6 +62,34 @@ def build(
         "TMPDIR": str(temporary),
     }
     return variables, found
+
+
+def of_dependencies(found: Dependencies, root: str, path: str, *, moved: bool) -> dict[str, str]:
+    """The variables that differ with `found`: its programs come first. `moved` says that the tree, seen at `root`, is
+    where editable installs expect it."""
+    programs = [
+        (f"{root}/{folder.path}" if folder.path else str(folder.source), folder.programs)
+        for folder in found.folders
+        if folder.programs
+    ]
+    variables: dict[str, str] = {}
+    if programs:
+        variables["PATH"] = ":".join([*(f"{place}/{name}" for place, name in programs), path])
+    if python := next((place for place, name in programs if name == "bin"), ""):
+        # It cannot be written: without the second, `uv run` would want to install into it first.
+        variables |= {"VIRTUAL_ENV": python, "UV_NO_SYNC": "1"}
+    if found.import_from and not moved:
+        variables["PYTHONPATH"] = ":".join(os.path.normpath(f"{root}/{one}") for one in found.import_from)
+    return variables
+
+
+def behind(folders: Sequence[EnvironmentFolder]) -> Iterator[Path]:
+    """The folders of tools that Python environments need: the Python that each was made with, and itself if it is
+    outside of the tree."""
+    for folder in folders:
+        if folder.programs == "bin":
+            found = toolchains.needed_by(folder.source / "bin")
+            yield from (one for one in found if not folder.path or one != folder.source)
 
 
 def may_pass(name: str) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bot.sandbox.confinement import Confinement, Mounts
+from bot.environment.placing import place
+from bot.sandbox.confinement import Confinement, Dependencies, Mounts
 from bot.workshop.client import environment, layout
 from bot.workshop.client.own_programs import shown
 from bot.workshop.client.process import MARK
@@ -56,10 +57,16 @@ def plan(
     skills: Path | None,
     kept: Sequence[Path],
     way_out: WayOut | None,
+    dependencies: Dependencies,
 ) -> Plan:
     """The parameters are those of `Workshop.start`."""
     tree, tmp = tree.resolve(strict=True), folders.tmp
     variables, tools = environment.build(source, tmp / "home", tmp, allowed)
+    root = (mount or str(tree)) if confinement.moves else str(tree)
+    inside = [folder for folder in dependencies.folders if folder.path]
+    inside = list(place(tree, inside, moves=confinement.moves))
+    variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
+    toolchains = (*tools.folders, *environment.behind(dependencies.folders))
     own: dict[str, str] = {}
     if not confinement.confines:
         own = {MARK: os.urandom(16).hex()}
@@ -75,7 +82,7 @@ def plan(
         program = (*program, (skills, readable[0]))
     bring = (*bring, *kept)
     readable += map(str, kept)
-    mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), tools.folders, program)
+    mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), toolchains, program, tuple(inside))
     hello = {
         "type": "hello",
         "root": confinement.root(mounts),

@@ -19,7 +19,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import FileChange, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.sandbox.choose import HOW_TO_FIX
-from bot.sandbox.confinement import Confinement
+from bot.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
 from bot.workshop.client import frames, start
 from bot.workshop.client.channel import Channel
 from bot.workshop.client.errors import WorkshopError
@@ -66,7 +66,9 @@ class Workshop:
         self, process: HostProcess, channel: Channel, facts: Facts, ask: Ask, spill: Path, proxy: Proxy | None,
         root: str,
     ) -> None:  # fmt: skip
-        """Use `Workshop.start`. `root` is where the tree is seen inside."""
+        """Use `Workshop.start`. `root` is where the tree is seen inside. `redirected` are the editable installs of the
+        repository, by the name of their file, that lead into the tree."""
+        self.redirected: frozenset[str] = frozenset()
         self.facts = facts
         self.root = root
         self.proxy = proxy
@@ -101,6 +103,7 @@ class Workshop:
         way_out: WayOut | None = None,
         limits: Mapping[str, int] | None = None,
         diagnostics: Mapping[str, Any] | None = None,
+        dependencies: Dependencies = NO_DEPENDENCIES,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
@@ -112,6 +115,7 @@ class Workshop:
         `kept` are those in which the tools may read what this run kept. `way_out` is what can be reached of the
         network, nothing where it is left out. `limits` are those of `host/limits.py` that differ from the usual, by
         name. `diagnostics` is how what changes is looked at, as `protocol.md` says; not at all where it is left out.
+        `dependencies` are shown in the tree.
         Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the
         host does not come up.
         """
@@ -121,7 +125,19 @@ class Workshop:
                 f"The policy gives this run egress ({', '.join(way_out.presets)}), and the sandbox at hand "
                 f"({confinement.name}) can give none. {HOW_TO_FIX}"
             )
-        planned = plan(confinement, tree, folders, mount, environment, allowed, bring, skills, kept, way_out)
+        planned = plan(
+            confinement,
+            tree,
+            folders,
+            mount,
+            environment,
+            allowed,
+            bring,
+            skills,
+            kept,
+            way_out,
+            dependencies,
+        )
         process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
         channel = Channel(*process.pipes)
         try:
@@ -138,7 +154,9 @@ class Workshop:
         except BaseException:
             start.end(process, channel)
             raise
-        return cls(process, channel, facts, ask, folders.spill, proxy, str(hello["root"]))
+        workshop = cls(process, channel, facts, ask, folders.spill, proxy, str(hello["root"]))
+        workshop.redirected = dependencies.redirected
+        return workshop
 
     def call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = ""
