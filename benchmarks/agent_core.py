@@ -136,7 +136,7 @@ def _replayed(recorded: Recorded, repository: Path) -> Row:
 
 def replayed(journal: Path, repository: Path) -> tuple[float, str]:
     """Seconds, and what the replay says of the patch."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as home:
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as home:
         started = time.monotonic()
         done = subprocess.run(
             [COMMAND, "replay", str(journal), "--repo", str(repository)],

@@ -19,6 +19,7 @@ from benchmarks import (
     events,
     language_servers,
     large_file,
+    last_word,
     patching,
     redaction,
     report_page,
@@ -64,6 +65,7 @@ class Scale:
     context_turns: int = 1000
     context_window: int = agent_core.WINDOW
     checked_package: str = "github"
+    environment_files: int = last_word.FILES
     server_edits: int = language_servers.EDITS
     large_python: str = language_servers.LARGE_FILE
     servers: tuple[str, ...] = ()
@@ -293,6 +295,14 @@ def report(bench: Bench) -> Iterator[Row]:
     return report_page.pages(bench.folder / "report", bench.scale.report_turns, bench.scale.runs)
 
 
+def end(bench: Bench) -> Iterator[Row]:
+    """The end of a run on a checkout with a large environment."""
+    bench.say("last word")
+    return last_word.last_words(
+        bench.folder / "last-word", bench.scale.environment_files, max(1, bench.scale.runs // 2)
+    )
+
+
 def checkers(bench: Bench) -> Iterator[Row]:
     """The checkers before and after on a package of the lock. Real repositories: `python -m benchmarks.checkers`."""
     bench.say("checkers")
@@ -334,6 +344,7 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "thread": thread,
     "language-servers": servers,
     "report": report,
+    "last-word": end,
     "checkers": checkers,
 }
 

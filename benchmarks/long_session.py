@@ -90,7 +90,10 @@ def hold_long(
         received.json = {key: value for key, value in received.json.items() if key == "stream_options"}
         return turn
 
-    with ModelServer(answer) as server, tempfile.TemporaryDirectory(prefix="bench-") as home:
+    with (
+        ModelServer(answer) as server,
+        tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as home,
+    ):
         run(program(where, TASK, model=model, bundle=recorded.bundle), server, Path(home))
     if script.seen != script.turns:
         raise SessionFailedError(f"The session had {script.seen} turns of its own, not {script.turns}.")

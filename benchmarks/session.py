@@ -67,7 +67,10 @@ def bare(vendor: str, repository: Path, request: Path) -> Program:
 
 def hold(program: Program, turns: int, watch: Watch | None = None) -> Session:
     """Run `program` through `turns` commands and a last word. Raises `SessionFailedError`."""
-    with ModelServer(echo(turns)) as server, tempfile.TemporaryDirectory(prefix="bench-") as home:
+    with (
+        ModelServer(echo(turns)) as server,
+        tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as home,
+    ):
         started = run(program, server, Path(home), watch)
         if len(server.requests) != turns + 1:
             raise SessionFailedError(

@@ -227,7 +227,9 @@ def main(argv: list[str] | None = None) -> int:
     for task in TASKS:
         for peer in agents if not options.only or task.name in options.only else ():
             print(f"{task.name}: {peer.name}", file=sys.stderr, flush=True)
-            with tempfile.TemporaryDirectory(prefix="slash-agent-steps-") as folder:
+            with tempfile.TemporaryDirectory(
+                prefix="slash-agent-steps-", ignore_cleanup_errors=True
+            ) as folder:
                 rows.append((task.name, peer.name, equal_steps(task, peer, Path(folder), options.requests)))
     print(f"\n{machine()}\n\n{align([HEADER, *(_line(*row) for row in rows)])}")
     if options.json:

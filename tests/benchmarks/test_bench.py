@@ -39,6 +39,7 @@ TINY = Scale(
     context_turns=30,
     context_window=24_000,
     checked_package="responses",
+    environment_files=200,
     server_edits=5,
     large_python="responses/__init__.py",
     servers=("ruff", "ty"),
@@ -73,6 +74,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("session", 5),
         ("context", 3),
         ("checkers", 2),
+        ("last-word", 2),
         ("refusals", 3),
         ("thread", 1),
         ("language-servers", 6),
@@ -106,6 +108,7 @@ def test_the_figures_tested_are_all_there_are() -> None:
         "thread",
         "language-servers",
         "report",
+        "last-word",
         "checkers",
     ]
 
