@@ -18,6 +18,7 @@ MAX_FINDINGS = 30
 MAX_TITLE = 120
 MAX_BODY = 4_000
 MAX_SUGGESTION = 20_000
+_MOST_CODE = 4_000
 
 REPORT_FINDING = ToolSpec(
     name="report_finding",
@@ -184,4 +185,5 @@ def _metadata(finding: Finding) -> Mapping[str, Any]:
         "severity": finding.severity.value,
         "title": finding.title,
         "fingerprint": finding.fingerprint,
+        "code": finding.text[:_MOST_CODE],
     }

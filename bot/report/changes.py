@@ -19,6 +19,11 @@ class ChangedPath:
     diff: str = ""
 
 
+def is_bytecode(path: str) -> bool:
+    """Whether Python made it by itself: nobody changed such a file, and no pull request holds it."""
+    return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
+
+
 def changed_path(file: FileVersion) -> ChangedPath:
     if file.link is not None:
         return ChangedPath(file.path, f"became a link to {file.link}")

@@ -34,10 +34,10 @@ class Diff(NamedTuple):
     left_out: int = 0
 
 
-def diff_of(text: str, path: str, colours: Colours) -> Diff:
+def diff_of(text: str, path: str, colours: Colours, most: int = MOST_ROWS) -> Diff:
     rows = text.removesuffix("\n").split("\n")
-    left_out = max(0, len(rows) - MOST_ROWS)
-    return Diff(list(_rows([_cut(row) for row in rows[:MOST_ROWS]], path, colours)), left_out)
+    left_out = max(0, len(rows) - most)
+    return Diff(list(_rows([_cut(row) for row in rows[:most]], path, colours)), left_out)
 
 
 def _rows(rows: Sequence[str], path: str, colours: Colours) -> Iterator[Row]:

@@ -47,23 +47,25 @@ def _text(item: object) -> str:
     return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
-_LEFT_OUT = frozenset({"diff", "path"})
+_LEFT_OUT = frozenset({
+    "diff", "path", "before_hash", "after_hash", "mode", "spill", "fingerprint", "stamps", "code", "command",
+    "diagnostics",
+})  # fmt: skip
 _MOST_ROWS = 40
 
 
 def people_see(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a result says to people beside what the model saw: diffs stand elsewhere, hashes are shortened."""
+    """What a result says to people beside what the model saw, without what stands elsewhere or helps programs alone."""
     rows = []
     for name, value in metadata.items():
-        if name in _LEFT_OUT or value is None or value == "":
+        if name in _LEFT_OUT or value is None or value is False or value in ("", []):
             continue
-        if name.endswith("_hash") and isinstance(value, str):
-            rows.append((name, value[:12]))
-        elif name == "files" and isinstance(value, list):
+        label = name.replace("_", " ")
+        if name == "files" and isinstance(value, list):
             paths = [str(file.get("path", "")) for file in value if isinstance(file, dict)]
-            rows.append((name, ", ".join(paths[:_MOST_ROWS]) + (" …" if len(paths) > _MOST_ROWS else "")))
+            rows.append((label, ", ".join(paths[:_MOST_ROWS]) + (" …" if len(paths) > _MOST_ROWS else "")))
         else:
-            rows.append((name, _shown(value)))
+            rows.append((label, "yes" if value is True else _shown(value)))
     return rows[:_MOST_ROWS]
 
 

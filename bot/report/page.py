@@ -7,22 +7,25 @@ exception, invisible characters are made visible, and a content policy lets only
 from __future__ import annotations
 
 import base64
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.agent.journal_file import JournalFile, read_journal
-from bot.contracts.journal import SCHEMA_VERSION
+from bot.contracts.journal import SCHEMA_VERSION, RunEnded
 from bot.contracts.limits import Limits
 from bot.contracts.wording import count_of, duration, ending, money
+from bot.publish.bundle.files import PATCH
 from bot.report import evidence, words
 from bot.report.colours import Colours
 from bot.report.context import points_of
 from bot.report.diffs import diff_of
-from bot.report.handed import handed_over
+from bot.report.handed import HandedOver, handed_over
 from bot.report.inputs import people_see
+from bot.report.letter import Letter, write_letter
+from bot.report.markdown import blocks
 from bot.report.pictures import Pictures
 from bot.report.plots import plots_of
 from bot.report.story import Said, Story
@@ -34,28 +37,84 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _FOLDER = Path(__file__).parent / "templates"
-_PARTS = (("question", "Question"), ("plan", "Plan"), ("findings", "Findings"), ("evidence", "Evidence"),
-          ("files", "Files"), ("figures", "Figures"), ("timeline", "What happened"),
+_PARTS = (("change", "The change"), ("question", "Question"), ("plan", "Plan"), ("findings", "Findings"),
+          ("evidence", "Evidence"),
+          ("files", "Files"), ("figures", "Figures"), ("timeline", "What happened"), ("about", "About the run"),
           ("given", "What the model was given"))  # fmt: skip
 _NAMED = 10
+LARGEST = 10_000_000
+"""Bytes of a page."""
 
 
-def render_page(journal_path: Path) -> str:
+_ROW = 90
+"""Bytes of a diff's row, at least."""
+
+
+class Detail(NamedTuple):
+    """How much a page shows: characters of a text, rows of a diff, steps of a story, and entries of any other list."""
+
+    text: int
+    rows: int
+    steps: int
+    entries: int
+
+
+_DETAILS = (Detail(words.LONGEST, 600, 10_000, 500), Detail(4_000, 200, 600, 100), Detail(1_000, 40, 60, 30),
+            Detail(300, 10, 20, 10))  # fmt: skip
+
+
+def render_page(journal_path: Path, patch: bytes | None = None) -> str:
     """The page for a journal, also one whose run was killed, and one of a newer program as far as it is understood.
-    Raises `UsageError` where it is not a journal."""
-    return render(read_journal(journal_path, lenient=True))
+
+    `patch` is the change as it is published; without it `changes.patch` beside the journal is taken, if it is the one
+    that the journal names. Raises `UsageError` if the file is not a journal.
+    """
+    journal = read_journal(journal_path, lenient=True)
+    return render(journal, patch if patch is not None else _patch_beside(journal, journal_path))
 
 
-def render(journal: JournalFile) -> str:
-    """`render_page` for a journal that was read already."""
-    story, handed, colours = tell(journal), handed_over(journal), Colours()
+def _patch_beside(journal: JournalFile, path: Path) -> bytes | None:
+    ended = next(iter(reversed(list(journal.records(RunEnded)))), None)
+    try:
+        patch = path.with_name(PATCH).read_bytes()
+    except OSError:
+        return None
+    return patch if ended and sha256(patch).hexdigest() == ended.patch_sha256 else None
+
+
+def render(journal: JournalFile, patch: bytes | None = None) -> str:
+    """`render_page` for a journal that was read already. What would make the page larger than `LARGEST` is left out,
+    and counted where it is missing."""
+    story, handed = tell(journal), handed_over(journal)
+    letter = write_letter(journal, story, handed.description, patch)
+    for net in letter.files:
+        if row := story.files.get(net.path):
+            row.additions, row.removals, row.net = net.additions, net.removals, True
+    page = ""
+    for detail in _DETAILS[_rows(story) * _ROW > LARGEST :]:
+        page = _render(journal, story, handed, letter, detail)
+        if len(page.encode()) <= LARGEST:
+            break
+    return page
+
+
+def _render(journal: JournalFile, story: Story, handed: HandedOver, letter: Letter, detail: Detail) -> str:
+    colours = Colours()
     points = points_of(story)
     plots = plots_of(points, journal.header.info.context_window)
-    given = {"question": handed.question, "plan": handed.plan, "findings": handed.findings, "figures": plots}
+    given = {
+        "change": letter.files,
+        "question": handed.question,
+        "plan": handed.plan,
+        "findings": handed.findings,
+        "figures": plots,
+    }
     return _template().render(
         header=journal.header,
         story=story,
         handed=handed,
+        letter=letter,
+        detail=detail,
         notices=list(_notices(journal)),
         parts=[(anchor, name) for anchor, name in _PARTS if given.get(anchor, True)],
         checks=evidence.checks_of(story),
@@ -64,8 +123,8 @@ def render(journal: JournalFile) -> str:
         servers=story.evidence.servers if story.evidence else (),
         points=points,
         plots=plots,
-        longest=words.longest_for(_sizes(story)),
-        diff_of=partial(diff_of, colours=colours),
+        longest=min(detail.text, words.longest_for(_sizes(story))),
+        diff_of=partial(diff_of, colours=colours, most=detail.rows),
         code_lines=lambda text, path: colours.lines(path, text),
         picture=Pictures().address,
     )
@@ -94,6 +153,8 @@ def _template() -> jinja2.Template:
     )
     environment.filters.update(
         short=words.shortened,
+        blocks=blocks,
+        bounded=bounded,
         usd=words.usd,
         tokens=words.tokens,
         word=words.plain_word,
@@ -119,8 +180,17 @@ def _asset(name: str) -> Asset:
 
     text = (_FOLDER / name).read_text(encoding="utf-8")
     assert "</" not in text, f"{name} could end its own element"
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    digest = base64.b64encode(sha256(text.encode()).digest()).decode("ascii")
     return Asset(Markup(text), f"sha256-{digest}")  # noqa: S704 - a file of this package
+
+
+def bounded(items: Iterable[object], most: int) -> list[object]:
+    """The first and the last of them, at most `most`; between them stands how many are left out, a number."""
+    found = list(items)
+    if len(found) <= most:
+        return found
+    head, tail = most - most // 2, most // 2
+    return [*found[:head], len(found) - most, *found[len(found) - tail :]]
 
 
 def limit_words(limits: Limits) -> Sequence[str]:
@@ -149,6 +219,13 @@ def _notices(journal: JournalFile) -> Iterator[str]:
         yield f"{count_of(unread, 'line')} of the journal could not be understood and left out here: {numbers}{more}."
     if journal.cut:
         yield journal.cut
+
+
+def _rows(story: Story) -> int:
+    """How many rows the diffs of a story have, apart from its subagents'."""
+    changes = (change for turn in story.turns for call in turn.calls for change in call.changes)
+    found = (file for turn in story.turns for file in turn.files)
+    return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *found))
 
 
 def _sizes(story: Story) -> Iterator[int]:

@@ -95,7 +95,7 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
             "tokens", "Tokens a turn", "Read and written.", points, tokens,
             (
                 ("a", "from cache", lambda point: point.usage.cache_read),
-                ("b", "read anew", lambda point: point.usage.input + point.usage.cache_write),
+                ("b", "read without the cache", lambda point: point.usage.input + point.usage.cache_write),
                 ("c", "written", lambda point: point.usage.output),
             ),
         ),

@@ -185,12 +185,14 @@ class VersionRow:
 
 @dataclass(slots=True)
 class FileRow:
-    """A file that edits or commands touched, with the tools that did, and what it was from step to step."""
+    """A file that edits or commands touched, with the tools that did, and what it was from step to step. Its counts are
+    those of all versions, or with `net` of the change as it is published."""
 
     path: str
     tools: list[str] = field(default_factory=list)
     additions: int = 0
     removals: int = 0
+    net: bool = False
     versions: Sequence[VersionRow] = ()
 
 

@@ -35,7 +35,7 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.outcome import CheckState
-from bot.report.changes import changed_path, counts
+from bot.report.changes import changed_path, counts, is_bytecode
 from bot.report.history import file_versions
 from bot.report.inputs import fields_of
 from bot.report.story import Agent, Call, CheckRow, FileRow, Said, Story, Turn
@@ -229,7 +229,7 @@ class _Teller:
     def _changed(self, record: FilesChanged, at: float) -> None:
         turn = self._turn(record.turn, at)
         call = self.steps.get((record.turn, record.call_id))
-        shown = [changed_path(file) for file in record.files]
+        shown = [changed_path(file) for file in record.files if not is_bytecode(file.path)]
         (call.files if call is not None else turn.files).extend(shown)
         if record.note and call is not None:
             call.notes.append(record.note)

@@ -57,7 +57,7 @@ def write_out(
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
     message = commit_message(outcome)
     write_bundle(folder, outcome, patch, withheld, message, journal, review=review, plan=plan, writes=writes)
-    page = render_page(journal)
+    page = render_page(journal, patch)
     try:
         if outputs:
             (folder / OUTPUTS).write_bytes(outputs)

@@ -228,8 +228,8 @@ def test_a_link_reaches_a_step_that_a_filter_hides(page: Page) -> None:
 
 
 def test_a_link_that_was_followed_before_leads_there_again(page: Page) -> None:
-    page.locator(".file summary").first.click()
-    link = page.locator(".file").first.get_by_role("link", name="turn 2")
+    page.locator("#files .file summary").first.click()
+    link = page.locator("#files .file").first.get_by_role("link", name="turn 2")
     link.click()
     page.get_by_role("button", name="Denied").click()
     expect(page.locator("#turn-2-call-1")).to_be_hidden()
@@ -253,7 +253,7 @@ def test_links_and_commands_can_be_copied(page: Page, context: BrowserContext, a
     page.locator("#turn-1-call-1 > a.permalink").click()
     expect(page.locator("#status")).to_have_text("The link is copied.")
     assert page.evaluate("() => navigator.clipboard.readText()") == f"{address}#turn-1-call-1"
-    page.locator(".file summary").first.click()
+    page.locator("#files .file summary").first.click()
     page.locator(".copy").first.click()
     expect(page.locator("#status")).to_have_text("The command is copied.")
     copied = page.evaluate("() => navigator.clipboard.readText()")
@@ -281,8 +281,8 @@ def test_a_diff_stands_in_two_columns_and_in_one_again(page: Page) -> None:
 
 
 def test_the_history_of_a_file_shows_each_version_with_its_diff(page: Page) -> None:
-    page.locator(".file summary").first.click()
-    versions = page.locator(".file").first.locator(".versions > li")
+    page.locator("#files .file summary").first.click()
+    versions = page.locator("#files .file").first.locator(".versions > li")
     assert versions.count() == 3
     button = versions.nth(1).get_by_role("button", name="Show diff")
     button.click()

@@ -177,7 +177,7 @@ def test_a_change_with_a_failing_check_does_not_look_like_a_good_one(
     tmp_path: Path, stop: str, colour: str
 ) -> None:
     page = page_of(tmp_path, RunEnded("changed", stop, "", "ab" * 32))
-    assert f'<b class="{colour}">changed</b>' in page
+    assert f'<b class="{colour}">Changed</b>' in page
 
 
 def test_the_page_shows_every_turn_with_its_calls_and_results(tmp_path: Path) -> None:
@@ -259,7 +259,8 @@ def test_each_turn_says_how_much_of_its_input_a_cache_served(tmp_path: Path) -> 
 
 def test_usage_and_cost_are_summed_over_the_turns(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, *RUN)).text
-    assert "2 turns, $0.0143: 1,300 tokens read, 1,800 from cache, 40 into cache, 82 written" in text
+    assert "$0.0143, 2 turns" in text
+    assert "1,300 tokens read, 1,800 from cache, 40 into cache, 82 written" in text
 
 
 def test_a_run_that_was_killed_shows_what_had_come(tmp_path: Path) -> None:

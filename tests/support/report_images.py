@@ -46,7 +46,7 @@ def search(page: Page) -> None:
 
 def figures(page: Page) -> None:
     """Files with their versions, and the plots."""
-    page.locator(".file summary").first.click()
+    page.locator("#files .file summary").first.click()
     page.locator(".show-diff").first.click()
     page.locator("#files").evaluate("section => section.scrollIntoView()")
 

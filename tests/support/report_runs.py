@@ -86,6 +86,23 @@ UNUSED = Problem(
 )
 
 
+DESCRIBED = {
+    "title": "Round durations before splitting them into units",
+    "summary": "`format_duration` rounded only the seconds, after hours and minutes had been split off, so 59.7 became "
+    "`60s` and could not carry into the next unit.\n\nThe whole duration is now rounded first; `12.6` still gives "
+    "`13s`, as the issue asks. A test for `parts=1` is added.",
+    "notes": "Rounding stays half-to-even, as before: 0.5 seconds are `0s`.",
+}
+
+
+def _section(path: str, old: str, new: str) -> str:
+    rows = difflib.unified_diff(old.splitlines(True), new.splitlines(True), f"a/{path}", f"b/{path}")
+    return f"diff --git a/{path} b/{path}\nindex 0000000..1111111 100644\n{''.join(rows)}"
+
+
+PATCH = (_section(PATH, OLD, NEW) + _section(TESTS, OLD_TESTS, NEW_TESTS)).encode()
+
+
 def write(path: Path, records: Iterator[Record] | tuple[Record, ...], header: lines.Header = HEADER) -> Path:
     """A journal of these records, half a second apart. What comes as a pair is a subagent's line."""
     now = iter(range(1_000_000))
@@ -97,7 +114,9 @@ def write(path: Path, records: Iterator[Record] | tuple[Record, ...], header: li
 
 
 def sample(path: Path) -> Path:
-    """A run with everything: edits, a denied call, an error, a subagent, a picture, a summary, evidence."""
+    """A run with everything: edits, a denied call, an error, a subagent, a picture, a summary, evidence. Its patch lies
+    beside it."""
+    path.with_name("changes.patch").write_bytes(PATCH)
     now = iter(range(1_000_000))
     with Journal(path, lambda text: text, clock=lambda: next(now) * 0.7) as journal:
         journal.write(HEADER)
@@ -215,7 +234,11 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield lines.FilesChanged(
         4, (lines.FileVersion("notes.txt", None, hashlib.sha256(text).hexdigest(), content=text),), "c9"
     )
-    yield from _turn(5, "Durations are rounded before they are split into units; all tests pass.")
+    yield from _turn(
+        5, "Durations are rounded before they are split into units; all tests pass.",
+        ToolCall("c10", "describe_change", json.dumps(DESCRIBED)),
+    )  # fmt: skip
+    yield from _call(5, "c10", "describe_change", "Noted.", title=DESCRIBED["title"])
     yield lines.Checked("tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 1.2, "OK"))
     yield lines.Note("The history of the repository was not fetched.")
     yield lines.SessionEnded("end_turn", "", 5)
@@ -224,7 +247,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         "changed",
         "end_turn",
         "Durations are rounded before they are split into units.",
-        hashlib.sha256(NEW.encode()).hexdigest(),
+        hashlib.sha256(PATCH).hexdigest(),
     )
 
 

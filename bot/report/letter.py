@@ -1,0 +1,120 @@
+"""The first screen of the page: what a colleague would tell you of a run before you look at any step of it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import quote
+
+from bot.agent.journal_file import JournalFile
+from bot.contracts.journal import Evidence
+from bot.contracts.outcome import ChangedFile, Description, Outcome, Status, StopReason
+from bot.contracts.wording import count_of, duration
+from bot.evidence.summary import CheckSummary, summarize_checks
+from bot.report.changes import counts
+from bot.report.story import Story
+from bot.report.words import usd
+
+_SECTION = re.compile(r"^diff --git ", re.MULTILINE)
+_NAME = re.compile(r"^(?:\+\+\+ \"?b/|rename to \"?)([^\n\t]+?)\"?\t?$", re.MULTILINE)
+_OLD_NAME = re.compile(r"^--- \"?a/([^\n\t]+?)\"?\t?$", re.MULTILINE)
+_BOTH_NAMES = re.compile(r"\"?a/(.+?)\"? \"?b/(.+?)\"?$", re.MULTILINE)
+_THREAD = re.compile(r"(https?://[^/\s]+/[\w.-]+/[\w.-]+)/(?:issues|pull)/\d+")
+_STATUS: Mapping[str, tuple[str, str]] = {
+    "changed": ("Changed", "good"), "reviewed": ("Reviewed", "good"), "planned": ("Planned", "good"),
+    "answered": ("Answered", "good"), "partial": ("Ended early", "open"), "no_change": ("Nothing changed", "open"),
+    "needs_input": ("A question is open", "open"), "refused": ("Refused", "bad"), "failed": ("Failed", "bad"),
+}  # fmt: skip
+
+
+class NetFile(NamedTuple):
+    """A file of the change as the pull request has it. `diff` is empty if it is not text."""
+
+    path: str
+    additions: int
+    removals: int
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """`status` and `kind` are the run's end in words and its colour; `known_patch` is false if the journal came
+    without the patch, as that of a run that was killed."""
+
+    title: str
+    status: str
+    kind: str
+    description: Description
+    checks: CheckSummary
+    figures: str
+    files: Sequence[NetFile] = ()
+    known_patch: bool = False
+    answer: str = ""
+    pulls_url: str = ""
+
+    @property
+    def changed(self) -> str:
+        """`2 files, +3 −6`."""
+        added, removed = sum(one.additions for one in self.files), sum(one.removals for one in self.files)
+        return f"{count_of(self.files, 'file')}, +{added:,} −{removed:,}" if self.files else ""
+
+
+def write_letter(journal: JournalFile, story: Story, description: Description, patch: bytes | None) -> Letter:
+    request, ended = journal.header.request, story.run
+    files = _net_files(patch or b"")
+    thread = request.thread
+    status, kind = _STATUS.get(ended.status, (ended.status, "open")) if ended else ("Not ended", "bad")
+    kind = "bad" if ended and ended.stop_reason == "checks_failing" else kind
+    last = story.turns[-1].texts if story.turns else []
+    return Letter(
+        title=description.title or (thread.title if thread else request.wish) or request.verb.value,
+        status=status,
+        kind=kind,
+        description=description,
+        checks=summarize_checks(_outcome(journal, story, files)),
+        figures=", ".join((duration(story.seconds), usd(story.cost), count_of(story.turns, "turn"))),
+        files=files,
+        known_patch=patch is not None,
+        answer="\n\n".join(last) if ended and ended.status == "answered" else "",
+        pulls_url=_pulls_url(thread.url, thread.number) if thread and not thread.is_pull_request else "",
+    )
+
+
+def suggestion_diff(code: str, suggestion: str, line: int) -> str:
+    """What a finding suggests, as a diff whose first line has the number `line`."""
+    old, new = code.removesuffix("\n").split("\n"), suggestion.removesuffix("\n").split("\n")
+    rows = [row for row in difflib.ndiff(old, new) if not row.startswith("?")]
+    return "\n".join([f"@@ -{line} +{line} @@", *(row[0] + row[2:] for row in rows)])
+
+
+def _net_files(patch: bytes) -> list[NetFile]:
+    return [_net_file(part) for part in _SECTION.split(patch.decode("utf-8", "replace"))[1:]]
+
+
+def _net_file(section: str) -> NetFile:
+    head = section[: section.find("\n@@")] if "\n@@" in section else section
+    named = _NAME.search(head) or _OLD_NAME.search(head) or _BOTH_NAMES.match(head)
+    path = named[named.lastindex or 1] if named else "a file"
+    text = section[section.index("\n@@") + 1 :] if "\n@@" in section else ""
+    return NetFile(path, *counts(text), text)
+
+
+def _outcome(journal: JournalFile, story: Story, files: Sequence[NetFile]) -> Outcome:
+    """As much of an outcome as the words on its checks go by."""
+    header, evidence = journal.header, story.evidence or Evidence()
+    paths = [one.path for one in files] or list(story.files)
+    return Outcome(
+        header.schema, header.version, Status.CHANGED, StopReason.END_TURN, "", header.request, header.base_sha,
+        header.model, header.sandbox, header.started_at, header.started_at, len(story.turns), story.usage, story.cost,
+        checks=evidence.checks,
+        files=tuple(ChangedFile(path, "M", "", "", 0, 0) for path in paths),
+    )  # fmt: skip
+
+
+def _pulls_url(thread_url: str, number: int) -> str:
+    """The server's search for pull requests from the branch of an issue: the page is made before there is one."""
+    site = _THREAD.fullmatch(thread_url)
+    return f"{site[1]}/pulls?q={quote(f'is:pr head:agent/issue-{number}-')}" if site else ""

@@ -1,0 +1,142 @@
+"""The first screen: what was asked, what changed, for the reviewer, the change itself. And how large a page may be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.journal import (
+    FilesChanged,
+    FileVersion,
+    RequestSent,
+    Response,
+    Result,
+    RunEnded,
+)
+from bot.contracts.messages import ToolCall
+from bot.report.markdown import blocks
+from bot.report.page import LARGEST, render_page
+from tests.report.test_page import read
+from tests.support.report_runs import DESCRIBED, PATCH, sample, write
+
+
+def spoken(page: str) -> str:
+    return " ".join(read(page).text.split())
+
+
+def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path) -> None:
+    text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
+    first = text[text.index("fix issue #12") : text.index("What happened", text.index("Evidence Checks"))]
+    for part in (
+        DESCRIBED["title"],
+        "59.7 seconds are shown as 60s, not as 1m",
+        "Changed: 2 files, +7 −6",
+        "24 of 24 tests pass",
+        "format_duration rounded only the seconds",
+        "For the reviewer",
+        "half-to-even",
+        "tidytime/format.py +2 −5",
+    ):
+        assert part in first, part
+    assert "`60s`" not in first
+    assert first.index("For the reviewer") < first.index("tidytime/format.py +2") < first.index("Checks")
+
+
+def test_the_pull_request_is_searched_by_its_branch(tmp_path: Path) -> None:
+    page = read(render_page(sample(tmp_path / "journal.jsonl")))
+    links = [attributes.get("href") for tag, attributes in page.tags if tag == "a"]
+    assert "https://github.com/octo/tidytime/pulls?q=is%3Apr%20head%3Aagent/issue-12-" in links
+
+
+def test_a_patch_that_the_journal_does_not_name_is_not_shown(tmp_path: Path) -> None:
+    journal = sample(tmp_path / "journal.jsonl")
+    journal.with_name("changes.patch").write_bytes(PATCH + b"\n")
+    assert "The change" not in spoken(render_page(journal))
+
+
+def test_a_file_of_the_list_has_the_counts_of_the_change(tmp_path: Path) -> None:
+    """Three edits of one file add up to more than what is published of it."""
+    text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
+    files = text[text.index("Files", text.index("Checks")) :]
+    assert "tidytime/format.py +2 −5" in files
+
+
+def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path) -> None:
+    told = {
+        "path": "stats.py", "line": 2, "severity": "major", "title": "Fails on `[]`", "body": "No values, no **mean**.",
+        "suggestion": "    return sum(values) / max(len(values), 1)\n",
+    }  # fmt: skip
+    code = "    return sum(values) / len(values)\n"
+    noted = {"path": "stats.py", "line": 2, "severity": "major", "title": "Fails on `[]`", "code": code}
+    page = render_page(
+        write(
+            tmp_path / "journal.jsonl",
+            (
+                RequestSent(1, 1),
+                Response(1, (ToolCall("c1", "report_finding", json.dumps(told)),), "tool_use", ""),
+                Result(1, "c1", "report_finding", "Noted.", metadata=noted),
+            ),
+        )
+    )
+    findings = page[page.index('id="findings"') : page.index('id="evidence"')]
+    assert '<div class="row del" data-old="2"><code>-    ' in findings
+    assert '<div class="row add" data-new="2"><code>+    ' in findings
+    assert "Fails on <code>[]</code>" in findings
+    assert "no <b>mean</b>" in findings
+    assert "How grave" not in page
+
+
+def test_bytecode_is_no_file_of_the_run(tmp_path: Path) -> None:
+    version = FileVersion("__pycache__/a.cpython-312.pyc", None, "aa", content=b"x")
+    changed = FilesChanged(1, (version, FileVersion("a.py", None, "bb", content=b"x\n")), "c1")
+    page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), changed)))
+    assert "a.py" in page
+    assert "__pycache__" not in page
+
+
+@pytest.mark.parametrize("long_names", [False, True])
+def test_a_page_has_at_most_ten_megabytes_and_says_what_it_leaves_out(
+    tmp_path: Path, long_names: bool
+) -> None:
+    name = "d/" + "n" * 200 if long_names else "n"
+    text = b"x = 1\n" * 40
+    turns = range(1, 401 if not long_names else 2)
+    records: list[RequestSent | FilesChanged] = []
+    for turn in turns:
+        many = 5_000 if long_names else 12
+        files = tuple(FileVersion(f"{name}-{turn}-{i}", None, "aa", content=text) for i in range(many))
+        records += [RequestSent(turn, 1), FilesChanged(turn, files, "")]
+    page = render_page(write(tmp_path / "journal.jsonl", tuple(records)))
+    assert len(page.encode()) <= LARGEST
+    assert "left out to keep this page small" in page
+
+
+def test_a_killed_run_has_no_change_to_show(tmp_path: Path) -> None:
+    page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1),)))
+    assert "Not ended" in page
+    assert "The run did not end" in page
+
+
+def test_a_name_in_a_patch_that_is_markup_is_text(tmp_path: Path) -> None:
+    patch = b"diff --git a/<b>.py b/<b>.py\n--- a/<b>.py\n+++ b/<b>.py\n@@ -1 +1 @@\n-a\n+<script>\n"
+    ended = RunEnded("changed", "end_turn", "", hashlib.sha256(patch).hexdigest())
+    page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), ended)), patch)
+    assert "&lt;b&gt;.py" in page
+    assert "<b>.py" not in page
+    assert page.count("<script>") == 1
+
+
+def test_markdown_is_code_bold_items_and_paragraphs_and_nothing_else() -> None:
+    text = "Use `a`.\n\n# Why\n- **one**\n1. two\n```py\nx = `1`\n```\n[x](javascript:y) <i>"
+    found = [(block.kind, [(one.kind, one.text) for one in block.pieces]) for block in blocks(text)]
+    assert found == [
+        ("p", [("", "Use "), ("code", "a"), ("", ".")]),
+        ("h", [("", "Why")]),
+        ("li", [("strong", "one")]),
+        ("li", [("", "two")]),
+        ("pre", [("", "x = `1`")]),
+        ("p", [("", "[x](javascript:y) <i>")]),
+    ]
