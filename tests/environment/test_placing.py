@@ -95,3 +95,14 @@ def test_git_of_the_tree_does_not_see_them_and_its_own_word_stays(tmp_path: Path
     (tree / ".git/info/exclude").write_text("mine\n")
     place(tree, [folder], moves=False)
     assert (tree / ".git/info/exclude").read_text() == "mine\n"
+
+
+@BOTH
+def test_no_names_are_read_through_a_link(
+    tmp_path: Path, node: EnvironmentFolder, tree: Path, moves: bool
+) -> None:
+    """Breaks: bot/environment/placing.py "and entry.is_dir(follow_symlinks=False):"."""
+    (tmp_path / "home/id_rsa").mkdir(parents=True)
+    (node.source / "@keys").symlink_to(tmp_path / "home")
+    (node.source / ".bin2").symlink_to("../../home")
+    assert not any("keys" in path or "id_rsa" in path for path in links([node], moves=moves))

@@ -1,0 +1,77 @@
+"""The environment of a checkout is shown to commands that an attacker chose (A-13, A-45). On both back ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.sandbox.landlock import OLDEST, version
+from tests.run.conftest import Cli
+from tests.support.fix_script import DONE, shell
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
+
+MODEL = "anthropic/claude-sonnet-4-5"
+both = pytest.mark.parametrize(
+    "sandbox",
+    [
+        pytest.param("auto", marks=pytest.mark.bubblewrap),
+        pytest.param(
+            "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+        ),
+    ],
+)
+
+SECRETS = (".venv/pip.conf", ".venv/.config/gh/hosts.yml", "node_modules/.npmrc", "vendor/.netrc")
+
+
+def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
+    with ModelServer([shell(command), DONE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "--json", "x", model=server)
+        assert ran.code == 0, ran.said
+        return str(server.requests[1].json["messages"][-1]["content"][0]["content"])
+
+
+@both
+def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """Breaks: bot/sandbox/bubblewrap.py "for name in folder.credentials():"."""
+    repo = make_repository(tmp_path / "app", {".gitignore": ".venv\nnode_modules\nvendor\n", "a": "a\n"})
+    for name in (".venv/pyvenv.cfg", ".venv/lib/fine", "node_modules/fine/index.js", "vendor/fine", *SECRETS):
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text("planted-credential\n" if name in SECRETS else "as it is\n")
+    (repo / ".venv/hosts").symlink_to(".config/gh/hosts.yml")
+    files = " ".join((*SECRETS, ".venv/hosts", *(f"{repo}/{name}" for name in SECRETS)))
+    said = printed(
+        cli, repo, sandbox,
+        f"for file in {files} .venv/lib/fine node_modules/fine/index.js vendor/fine; do cat $file; done; "
+        "grep -r planted-cred .venv/ node_modules/ vendor/ node_modules/.slash-agent/ | wc -l",
+    )  # fmt: skip
+    assert "planted" not in said
+    assert said.count("as it is") == 3
+    assert "\n0\n" in said
+
+
+@both
+def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """A program that git itself starts, after the last setup command. Breaks: bot/run/trees.py
+    "if os.path.realpath(one.source) == str(one.source)"."""
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "key").write_text("planted-credential\n")
+    swap = f"#!/bin/sh\\nmv .venv away && ln -s {secrets} .venv\\n"
+    policy = (
+        "version: 1\ndiagnostics: {checkers: []}\nsetup:\n"
+        "  - mkdir .venv && touch .venv/pyvenv.cfg\n"
+        f"  - printf '{swap}' > swap && chmod +x swap && git config core.fsmonitor ./swap\n"
+    )
+    repo = make_repository(
+        tmp_path / "app", {".gitignore": ".venv\nswap\naway\n", ".github/agent.yml": policy}
+    )
+    said = printed(cli, repo, sandbox, "ls -ld .venv away swap; cat .venv/* .venv/.slash-agent/*; true")
+    assert "swap" in said
+    assert "planted" not in said
