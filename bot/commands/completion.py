@@ -1,7 +1,9 @@
 """Print a completion script for a shell. It holds all verbs and options, so completing starts no Python.
 
 bash: save it as ~/.local/share/bash-completion/completions/slash-agent
+
 fish: save it as ~/.config/fish/completions/slash-agent.fish
+
 zsh:  put `source <(slash-agent completion zsh)` into ~/.zshrc"""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""See the whole path, event to draft pull request and report, on a bundled sample repository: a recorded model, a
-GitHub on loopback, no key and no network. Everything else is real: git, sandbox, tools, checks, gate."""
+"""See the bot work, from an issue to a draft pull request and a report, on a sample repository. The model is a
+recording and GitHub a small server on this machine: no key, no network. All else is real: git, sandbox, tools,
+checks, gate."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ EXAMPLE = "slash-agent demo --keep"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--keep", action="store_true", help="leave the forge up, to look at the pull request in a browser"
+        "--keep",
+        action="store_true",
+        help="keep the small GitHub running, to look at the pull request in a browser",
     )
 
 
@@ -29,7 +32,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     with demonstrate(os.environ, printer.progress) as shown:
         _say(shown, printer, kept=arguments.keep)
         if arguments.keep:
-            print("\nThe forge stays up; press Ctrl-C to end it.", flush=True)
+            print("\nThe small GitHub stays up; press Ctrl-C to end it.", flush=True)
             ends = {signal.SIGINT, signal.SIGTERM}
             signal.pthread_sigmask(signal.SIG_BLOCK, ends)
             signal.sigwait(ends)

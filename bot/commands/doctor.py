@@ -1,5 +1,5 @@
-"""Say what the bot needs and does not have: sandbox, model, policy, workflow, and, with a token, what the repository's
-settings on GitHub let it do. Each thing that is missing comes with its fix."""
+"""Check what the bot needs: sandbox, model, policy, workflow and, with a token, the repository's settings on GitHub.
+For each thing that is missing it says how to fix it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repository",
         default=os.environ.get("GITHUB_REPOSITORY", ""),
         metavar="OWNER/NAME",
-        help="on GitHub (default: where the checkout's `origin` leads)",
+        help="on GitHub (default: the one that the checkout's `origin` names)",
     )
     add_text(
         parser, "--repositories", "SLASH_AGENT_REPOSITORIES", metavar="OWNER/NAME,...",
-        help="those that the maintenance workflow looks after",
+        help="the repositories of a central maintenance workflow",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 

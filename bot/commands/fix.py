@@ -1,5 +1,6 @@
-"""Do a job on a local checkout: the agent works on HEAD in a sandbox, the gate looks at the diff, and the result
-is a new local branch with one commit. What is checked out, and files you have not committed, stay as they are."""
+"""Do a task in a local checkout, or answer a question about it. The agent works on HEAD in a sandbox, the gate checks
+the diff, and the result is a new branch with one commit. What is checked out, and files you have not committed,
+stay as they are."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="resume",
         type=Path,
         metavar="RUN_DIR",
-        help="go on from the run that left this folder",
+        help="go on from an earlier run, by its folder",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_viewing(parser)

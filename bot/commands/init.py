@@ -1,5 +1,5 @@
-"""Write what a repository needs for the bot: a policy with the checks that were found, and the workflows. What is there
-already is left as it is."""
+"""Write what a repository needs for the bot: a policy with the checks that were found, and the workflows. What is
+there already is left as it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repo", type=Path, default=Path(), metavar="DIR", help="the checkout (default: here)"
     )
     parser.add_argument(
-        "--provider", choices=sorted(KEYS), default="anthropic", help="whose key the workflow passes on"
+        "--provider", choices=sorted(KEYS), default="anthropic", help="which provider's key the workflow uses"
     )
     parser.add_argument(
         "--reviews", action="store_true", help="also write the workflow that reviews pull requests"

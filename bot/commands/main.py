@@ -47,6 +47,17 @@ failed, 6 publishing failed, 7 gate refused the diff, 78 no sandbox, 130 cancell
 example: slash-agent fix --repo . "make the date parser accept ISO weeks\""""
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Fills each paragraph to the terminal's width, and leaves examples as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.split("\n\n")
+        fill = super()._fill_text
+        return "\n\n".join(
+            part if part.startswith(("example:", "verbs:")) else fill(part, width, indent) for part in parts
+        )
+
+
 def run(argv: Sequence[str]) -> int:
     """Run one command line; the exit code of `bot.contracts.errors.ExitCode`."""
     if argv and argv[0] in VERBS:
@@ -85,7 +96,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         return ExitCode.DONE  # whoever read our output has gone away, as `head` does
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            _say(f"slash-agent {verb}: {error.strerror}: make room, and ask again")
+            _say(f"slash-agent {verb}: {error.strerror}: free some disk space and try again")
             return ExitCode.INTERNAL
         return _internal_error(verb, error)
 
@@ -134,7 +145,7 @@ def verb_parser(verb: str) -> tuple[ModuleType, argparse.ArgumentParser]:
         prog=f"slash-agent {verb}",
         description=module.__doc__,
         epilog=f"example: {module.EXAMPLE}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     module.configure(parser)
     return module, parser
@@ -156,7 +167,7 @@ def _internal_error(verb: str, error: Exception) -> ExitCode:
         _say("".join(traceback.format_exception(error)).rstrip())
     _say(
         f"slash-agent {verb}: internal error, please report it: {type(error).__name__}: {error} "
-        "(SLASH_AGENT_TRACEBACK=1 shows where)"
+        "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
     )
     return ExitCode.INTERNAL
 
@@ -199,7 +210,7 @@ def top_parser() -> argparse.ArgumentParser:
         usage="slash-agent [-h] [--version] VERB ...",
         description=f"From `/agent fix this` to a small, tested, explained draft pull request.\n\nverbs:\n{verbs}",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"slash-agent {__version__}")
     parser.add_argument("verb", choices=VERBS, metavar="VERB", help="see `slash-agent VERB --help`")

@@ -1,5 +1,5 @@
-"""Scheduled maintenance: say which tasks are due, as a matrix for Actions, or bring the dashboard up to date. The
-tasks are Markdown files in .github/agent/ of the default branch."""
+"""Scheduled maintenance: print the tasks that are due as a matrix for Actions, or update the dashboard. The tasks are
+Markdown files in .github/agent/ of the default branch."""
 
 from __future__ import annotations
 
@@ -30,14 +30,12 @@ EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 def configure(parser: argparse.ArgumentParser) -> None:
     given = os.environ.get
     parser.add_argument("--plan", action="store_true", help="print the tasks due now as one line of JSON")
-    parser.add_argument(
-        "--dashboard", action="store_true", help="bring each repository's dashboard issue up to date"
-    )
+    parser.add_argument("--dashboard", action="store_true", help="update each repository's dashboard issue")
     parser.add_argument(
         "--repositories",
         default=given("SLASH_AGENT_REPOSITORIES") or given("GITHUB_REPOSITORY", ""),
         metavar="OWNER/NAME,...",
-        help="default: the one that Actions runs in",
+        help="default: the one that the workflow is in",
     )
     add_text(
         parser, "--task", "SLASH_AGENT_TASK", metavar="NAME,...",

@@ -12,7 +12,7 @@ from bot.contracts.errors import UsageError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _SANDBOXES = ("auto", "strict", "landlock", "off")
-_OUT = "where the bundle goes (default: into the run's own folder)"
+_OUT = "folder for the bundle (default: in the run's own folder)"
 
 
 def add_local_run(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +21,12 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
         "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)"
     )
     parser.add_argument(
-        "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
+        "--model",
+        default="",
+        metavar="PROVIDER/NAME",
+        help="default: by the key that is set",
     )
-    parser.add_argument("--budget", type=usd, metavar="USD", help="most the model may cost")
+    parser.add_argument("--budget", type=usd, metavar="USD", help="the most that the model may cost")
     add_sandbox(parser, "default: auto; off is for what you trust")
     parser.add_argument("--out", type=Path, metavar="DIR", help=_OUT)
 

@@ -26,7 +26,9 @@ EXAMPLE = """slash-agent policy check .github/agent.yml
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|explain|schema")
-    check = actions.add_parser("check", help="validate a policy file; warn of what its rules give away")
+    check = actions.add_parser(
+        "check", help="validate a policy file; warn of rules that allow more than they say"
+    )
     check.add_argument(
         "file", type=Path, nargs="?", default=Path(POLICY_FILE), help=f"default: {POLICY_FILE}"
     )
@@ -40,11 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="who is asking (default: maintainer, which is what you are in your own checkout)",
     )  # fmt: skip
     explain.add_argument(
-        "--verb", choices=[verb.value for verb in Verb], help="what is asked for; any that writes if not said"
+        "--verb",
+        choices=[verb.value for verb in Verb],
+        help="the verb of the run; default: one that may write",
     )
     what = explain.add_mutually_exclusive_group()
-    what.add_argument("--command", metavar="LINE", help="in place of TOOL and JSON: a line for the shell")
-    what.add_argument("--path", help="in place of JSON: the path of a call of TOOL, edit if not said")
+    what.add_argument("--command", metavar="LINE", help="instead of TOOL and JSON: a shell command")
+    what.add_argument("--path", help="instead of JSON: the path of a call of TOOL (default: edit)")
     explain.add_argument(
         "tool", metavar="TOOL", nargs="?", help="view, ls, glob, grep, edit, write, patch or bash"
     )

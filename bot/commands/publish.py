@@ -1,5 +1,5 @@
-"""Bring a bundle to GitHub: a branch `agent/...` and a draft pull request, or a comment that says why there is
-none. The bundle is treated as hostile and judged by the gate again. Running it twice changes nothing."""
+"""Publish a bundle on GitHub: a branch `agent/...` and a draft pull request, or a comment that says why there is none.
+The bundle is treated as hostile and checked by the gate again. Publishing twice changes nothing."""
 
 from __future__ import annotations
 

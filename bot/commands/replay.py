@@ -1,7 +1,7 @@
-"""Run a recorded run again: the recorded model turns and results are fed to the loop, edits are made again. Exits
-with 0 when the patch is the recorded one byte for byte, with 1 and the first difference otherwise.
+"""Run a recorded run again with the model's recorded answers, and make its edits again. Exits with 0 if the patch is
+the same byte for byte, else with 1 and the first difference.
 
-With --versions nothing is run: what the run made of its files is listed, with --path what each version changed."""
+With --versions nothing is run: the versions of each file are listed, with --path what each version changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ EXAMPLE = """slash-agent replay bundle/journal.jsonl --repo .
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", type=Path, metavar="JOURNAL", help="journal.jsonl of a bundle")
     parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="holds the base commit (default: here)"
+        "--repo",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the repository with the base commit (default: here)",
     )
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write the replayed patch here")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Make the HTML page of a run from its journal. The page holds everything itself and needs no network."""
+"""Write the HTML report of a run from its journal: one file that needs no network."""
 
 from __future__ import annotations
 

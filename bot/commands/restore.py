@@ -1,5 +1,5 @@
-"""Bring one file back to what it was at one of a run's versions. `replay JOURNAL --versions` lists them: 0 is the file
-before the run's first change. The file is changed in the work tree alone; nothing is committed."""
+"""Restore one file to one of the versions that a run made of it. `replay JOURNAL --versions` lists them: 0 is the file
+before the run's first change. Only the work tree is changed; nothing is committed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--version", required=True, type=int, metavar="N", help="which version, from 0")
     parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="holds the base commit (default: here)"
+        "--repo",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the repository with the base commit (default: here)",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite changes that are kept nowhere")
+    parser.add_argument("--force", action="store_true", help="overwrite changes that are saved nowhere else")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

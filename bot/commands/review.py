@@ -1,5 +1,5 @@
-"""Review what HEAD of a local checkout changes since it left a branch: findings with suggestions that apply, as text,
-JSON or SARIF. Nothing of the checkout is touched, and nothing is posted."""
+"""Review what the current branch changes: findings with suggestions that apply, as text, JSON or SARIF. The checkout
+stays as it is, and nothing is posted."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("instruction", nargs="?", default="", help="what to look at (default: everything)")
     add_local_run(parser)
     parser.add_argument(
-        "--base", default="", metavar="REF", help="what HEAD left (default: the remote's default branch)"
+        "--base",
+        default="",
+        metavar="REF",
+        help="the branch to compare with (default: the remote's default branch)",
     )
     parser.add_argument(
-        "--since", default="", metavar="REF", help="look only at what is new since this commit"
+        "--since", default="", metavar="REF", help="review only what is new since this commit"
     )
     parser.add_argument("--json", action="store_true", help="print outcome and review as JSON")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0 too")

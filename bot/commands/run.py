@@ -1,5 +1,5 @@
-"""Handle one GitHub event, from its payload file to a bundle: who asked is verified, the agent works in a sandbox,
-and what came of it is left for `publish`. In Actions the event and the folders come from the runner."""
+"""Handle one GitHub event: check who asked, run the agent in a sandbox, and write a bundle for `publish`. In Actions
+the event and the folders come from the runner."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_bundle(parser, "--out")
     add_text(
         parser, "--model", "SLASH_AGENT_MODEL", metavar="PROVIDER/NAME",
-        help="default: the policy's, else by the key that is set",
+        help="default: the policy's, else the default model of the provider whose key is set",
     )  # fmt: skip
     parser.add_argument(
         "--budget",
         type=usd,
         default=given("SLASH_AGENT_BUDGET_USD", "").strip() or None,
         metavar="USD",
-        help="most the model may cost; the policy's own limits hold as well",
+        help="the most that the model may cost; the policy's own limits apply as well",
     )
     add_sandbox(
         parser,
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_text(
         parser, "--instruction", "SLASH_AGENT_INSTRUCTION", metavar="TEXT",
-        help="what to do where the event says nothing: a schedule, a dispatch",
+        help="what to do, for events without a comment: a schedule, a dispatch",
     )  # fmt: skip
     add_text(
         parser, "--task", "SLASH_AGENT_TASK", metavar="NAME",

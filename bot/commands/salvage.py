@@ -1,4 +1,4 @@
-"""Make a bundle of a run that died, from its work tree and journal, through the gate. The Action always does."""
+"""Recover the result of a run that was killed: write a bundle from its work tree and journal, checked by the gate."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-a
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the run's own folder")
-    parser.add_argument("--newest", action="store_true", help="take the last run of this machine")
+    parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the folder of the run")
+    parser.add_argument("--newest", action="store_true", help="take the last run on this machine")
     parser.add_argument(
         "--if-any",
         action="store_true",
-        help="do nothing where there is no run, or where its bundle is there already",
+        help="do nothing if there is no run, or if it wrote its bundle itself",
     )
     add_bundle(parser, "--out")
 

@@ -1,4 +1,4 @@
-"""List the skills that the agent would have here, or check skills against the Agent Skills specification."""
+"""List the skills that the agent has here, or check skills against the Agent Skills specification."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print skills and notes as JSON")
     form.add_argument("--xml", action="store_true", help="print the catalogue as the model sees it")
     checking = actions.add_parser(
-        "check", help="validate skills, each finding with its rule", epilog=_example(2)
+        "check", help="check skills; each finding names its rule", epilog=_example(2)
     )
     checking.set_defaults(action="check")
     checking.add_argument("folder", type=Path, metavar="DIR", help="a skill, or a folder of skills")

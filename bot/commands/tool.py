@@ -18,10 +18,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "name", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
     )
     parser.add_argument("arguments", metavar="JSON", help="its arguments, as a model would send them")
-    parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="default: here")
+    parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="the folder (default: here)")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")
     add_sandbox(parser)
-    parser.add_argument("--assume-read", action="store_true", help="count existing files as shown")
+    parser.add_argument(
+        "--assume-read", action="store_true", help="treat existing files as already shown to the model"
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

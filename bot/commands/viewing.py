@@ -19,12 +19,10 @@ from bot.terminal.looking import JsonLines, Lines, Looking
 def add_viewing(parser: argparse.ArgumentParser) -> None:
     """How much is said while a run goes on."""
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("-q", "--quiet", action="store_true", help="only the result, and errors")
+    how.add_argument("-q", "--quiet", action="store_true", help="print only the result and errors")
+    how.add_argument("-v", "--verbose", action="store_true", help="show the first lines of each result too")
     how.add_argument(
-        "-v", "--verbose", action="store_true", help="each call with the first lines of its result"
-    )
-    how.add_argument(
-        "--json-events", action="store_true", help="what happens as JSON on standard output, an event a line"
+        "--json-events", action="store_true", help="print events as JSON on standard output, one a line"
     )
 
 

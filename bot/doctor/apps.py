@@ -54,7 +54,7 @@ def look_at_app(own: str, listed: Sequence[str], look: Look) -> list[Finding]:
             fine.append(repository)
     if fine:
         where = fine[0] if len(fine) == 1 else f"{len(fine)} repositories"
-        found.insert(0, Finding("app", State.OK, f"The app may do what it is for in {where}."))
+        found.insert(0, Finding("app", State.OK, f"The app has all permissions that it needs in {where}."))
     return found
 
 

@@ -54,7 +54,7 @@ def listener_inside(pid: int, port: int = PORT) -> socket.socket:
             done = when_there_is_room(listen)
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise NoSandboxError(f"The workshop's network could not be given its one way out: {said}.")
+            raise NoSandboxError(f"The sandbox's network could not be connected to the proxy: {said}.")
         _, fds, _, _ = socket.recv_fds(ours, 1, 1)
     os.set_inheritable(fds[0], False)
     return socket.socket(fileno=fds[0])

@@ -46,9 +46,9 @@ class Ledger:
         if self.open > self.caps.parallel:
             return f"more than {self.caps.parallel} tunnels at once"
         if self.begun > self.caps.tunnels:
-            return f"more than {self.caps.tunnels} tunnels in one workshop"
+            return f"more than {self.caps.tunnels} tunnels in one sandbox"
         if self.up >= self.caps.up_total:
-            return "the workshop has sent all that it may send"
+            return "the sandbox has sent as much as it may"
         return ""
 
     def note(self, tunnel: Tunnel) -> None:

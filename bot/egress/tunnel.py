@@ -75,7 +75,7 @@ class Serving:
         except (OSError, EOFError):
             why = "" if allowed else "the connection broke"
         except asyncio.CancelledError:  # one that is open to the last is told of, too
-            why = "cut off: the workshop was closed"
+            why = "cut off: the sandbox was closed"
         return Tunnel(self._host, allowed, why, self._up, self._down, round(time.monotonic() - began, 3))
 
     async def _asked(self, targets: Collection[Target]) -> Target:

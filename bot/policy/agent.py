@@ -63,7 +63,7 @@ OPTIONS = Table(
                 over=f"at most {_MOST_MODELS} models are listed; `*` stands for any part of a name",
                 once=True,
             ),
-            "What --model may ask for; any that the job's keys reach where not said.",
+            "What --model may ask for; by default any that the job's keys reach.",
         ),
     )
 )

@@ -51,7 +51,7 @@ _BOTS = Key("bots", tiers.BOTS, "Accounts of bots that may ask, by id; there is 
 ROOT = Table(
     (
         Key("version", _VERSION, "The version of this file's format."),
-        Key("tiers", tiers.TIERS, "Who may what, and how much, where it differs from the defaults."),
+        Key("tiers", tiers.TIERS, "Who may do what, and how much, if it differs from the defaults."),
         _BOTS,
         Key("budget", tiers.BUDGET.over(Budget()), "Caps for every run, whoever asks."),
         Key("options", agent.OPTIONS_KIND, "What the options of a command may ask for."),
@@ -61,7 +61,7 @@ ROOT = Table(
         Key("setup", steps.SETUP, "Commands run once, in the sandbox, before the first check."),
         Key("bring", steps.BRING, "Folders that earlier steps of the workflow prepared, brought into the sandbox."),
         Key("history", _HISTORY, "Commits that come along; full for tools that compute a version from git."),
-        Key("model", agent.MODEL, "The model of runs in Actions, where neither request nor workflow names one."),
+        Key("model", agent.MODEL, "The model of runs in Actions, unless the request or the workflow names one."),
         Key("models", models.MODELS, "What is known better here of models than in the program's own table."),
         Key("agent", agent.AGENT_KIND, "How the model is worked with."),
         Key("attachments", attachments.ATTACHMENTS_KIND, "Whose pictures in a thread a model that can see is shown."),
@@ -69,7 +69,7 @@ ROOT = Table(
         Key("pull_request", github.PULL_REQUEST_KIND, "How pull requests are made."),
         Key("push_to_head", truth(), "Put a fix on a pull request onto its own branch, fast-forward only."),
         Key("forks", github.FORKS, "What a fix on a fork's pull request becomes."),
-        Key("dispatch", github.DISPATCH, "Workflows started on the bot's branch where nothing starts by itself."),
+        Key("dispatch", github.DISPATCH, "Workflows started on the bot's branch if none starts by itself."),
         Key("review", github.REVIEW_KIND, "Reviews of pull requests."),
         Key("thread_author", github.THREAD_AUTHOR, "What outsiders may ask for in a thread that they opened."),
         Key("triggers", github.TRIGGERS_KIND, "What starts a run beside a command."),

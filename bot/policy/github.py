@@ -50,7 +50,7 @@ DISPATCH: Kind[tuple[str, ...]] = list_of(
 _DRAFT: Key[tuple[bool, bool]] = Key(
     "draft",
     literal("always", (True, True), truth("true, false or always").into(lambda draft: (draft, False))),
-    "Whether it is a draft where nobody asks; always: whatever is asked for.",
+    "Whether it is a draft unless the command says otherwise; always: whatever the command says.",
 )
 PULL_REQUEST = Table(
     (

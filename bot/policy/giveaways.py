@@ -85,6 +85,6 @@ def _of_words(words: tuple[str, ...], opaque_is_ruled: bool) -> str:
         some = ", ".join(f"`{part}`" for part in parts[:2])
         return (
             f"`{spelled}` with {some} or the like runs other commands: that is opaque, so this rule does not cover it, "
-            "and it is allowed all the same where no rule says `opaque: true`"
+            "and it is still allowed unless a rule says `opaque: true`"
         )
     return ""

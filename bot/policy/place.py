@@ -19,6 +19,6 @@ def policy_file(named: str) -> str:
     if not _PLACE.fullmatch(path) or path.startswith(_WORKFLOWS):
         raise UsageError(
             f"The policy {path[:100]!r} is not a YAML file below .github/, such as .github/agent-strict.yml: the "
-            "input `policy` names one of the base branch there, where nothing that the agent changes is published."
+            "input `policy` names one of the base branch there, from which nothing that the agent changes is published."
         )
     return path

@@ -69,7 +69,7 @@ RULE = Table(
         Key(
             "effect",
             choice([one.value for one in Effect]).into(Effect),
-            "What a match does. allow: no question is asked; ask: a person decides, deny where nobody is there.",
+            "What a match does. allow: no question is asked; ask: a person decides, and deny if nobody is there.",
             "a rule needs an `effect`: allow, ask or deny",
         ),
         Key("paths", _GLOBS, "Globs from the root: `*` stays within a name, `**` stands for folders."),
@@ -99,7 +99,7 @@ RULE = Table(
             list_of(
                 choice([tier.value for tier in Tier]), least="no tier is named, so this rule can never match"
             ).into(lambda names: frozenset(map(Tier, names))),
-            "Who is asking; everybody where nothing is said.",
+            "Who is asking; by default everybody.",
         ),
         Key("reason", line(), "Said to the model, and to people, when the rule decides."),
         Key("examples", _EXAMPLES, "Paths or commands that the rule must match, or the file is refused."),

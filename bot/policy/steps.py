@@ -22,14 +22,14 @@ MAX_TIMEOUT = 6 * 3600
 Step = TypeVar("Step")
 
 _COMMAND = Key("command", script(), "A shell command; it may have several lines.", "this has no `command`")
-_NAME = Key("name", line(), "What the check is called; its command where not said.")
+_NAME = Key("name", line(), "What the check is called; by default its command.")
 _SECONDS, _HOW_LONG = seconds(MAX_TIMEOUT), "How long it may take."
 _CHECK_TIMEOUT = Key("timeout", _SECONDS, _HOW_LONG, default=CHECK_TIMEOUT)
 _SETUP_TIMEOUT = Key("timeout", _SECONDS, _HOW_LONG, default=SETUP_TIMEOUT)
 _PLACE = replace(glob(), words="path or glob")
-_JUNIT = Key("junit", _PLACE, "Where it writes JUnit XML, by which tests are compared by name.")
+_JUNIT = Key("junit", _PLACE, "The JUnit XML that it writes, so that tests are compared by name.")
 _COVERAGE = Key(
-    "coverage", _PLACE, "Where it writes its coverage report, of which the changed lines are shown."
+    "coverage", _PLACE, "The coverage report that it writes, of which the changed lines are shown."
 )
 _EGRESS = Key("egress", EGRESS, "Package registries that this command may reach, by preset.", default="none")
 CHECK = Table((_NAME, _COMMAND, _CHECK_TIMEOUT, _JUNIT, _COVERAGE))

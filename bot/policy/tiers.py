@@ -69,7 +69,7 @@ BUDGET = Table(
 _BOT = Table(
     (
         Key("id", whole(1, _MOST_BOTS), "The account's id, a number.", missing="this bot has no `id`"),
-        Key("verbs", VERBS, "What it may ask for; what the tier `bot` may where not said."),
+        Key("verbs", VERBS, "What it may ask for; by default what the tier `bot` may."),
     )
 )
 

@@ -30,9 +30,7 @@ def default_model(environment: Mapping[str, str]) -> str:
         if environment.get(VENDORS[provider].key_variable, "").strip():
             return f"{provider}/{name}"
     keys = " or ".join(VENDORS[provider].key_variable for provider in DEFAULTS)
-    raise UsageError(
-        f"There is no model to work with: set {keys}, or name one with --model provider/name. {_NO_KEY}"
-    )
+    raise UsageError(f"No model is configured: set {keys}, or name one with --model provider/name. {_NO_KEY}")
 
 
 def connect(model: str, environment: Mapping[str, str], *, policy: Policy = DEFAULT_POLICY) -> Provider:

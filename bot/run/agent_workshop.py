@@ -22,9 +22,7 @@ from bot.workshop.client.workshop import ScanResult, Workshop, WorkshopError
 _MOST_FAILED_STARTS = 3
 """In a row. Nothing is ever run without the sandbox in its place."""
 
-_NOT_STARTED = (
-    "Nothing was run: the sandbox did not start. {} Send the call again; where it fails again, end."
-)
+_NOT_STARTED = "Nothing was run: the sandbox did not start. {} Send the call again; if it fails again, end."
 
 Start = Callable[[int], Workshop]
 """`start(n)`: the n-th workshop of this run over the agent's tree, counted from 0."""

@@ -61,7 +61,9 @@ def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> 
 
     text = read(path)
     if text is None:
-        raise UsageError(f"The policy's detector has its rules in {path}, which is not there {where}.")
+        raise UsageError(
+            f"The policy names {path} under `detector: rules`, and there is no such file {where}."
+        )
     return Finder(read_rules(text, path))
 
 

@@ -16,7 +16,7 @@ from bot.run.profiles import SHELL, Profile
 if TYPE_CHECKING:
     from bot.run.reviewing import Reviewing
 
-_NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are run all the same"
+_NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def checks_in_peace(
         limit = limit_of(check.timeout, after[number])
         second = None
         if left() >= limit:
-            say(f"run again on the base, where it timed out: {check.command}")
+            say(f"running again on the base, since it timed out there: {check.command}")
             second = _on_base(number, check, trees, cancel, say, origin, limit)
         found[number] = tried_again(before[number], second)
     return found
@@ -69,7 +69,7 @@ def failures_in_peace(
                 before[number], TOO_LONG if before[number].run.duration > together else NOT_ASKED
             )
             continue
-        say(f"run again on the base, where it failed: {check.command}")
+        say(f"running again on the base, since it failed there: {check.command}")
         found[number] = asked_again(
             before[number], _on_base(number, check, trees, cancel, say, origin, limit)
         )

@@ -144,7 +144,7 @@ def test_the_traceback_of_an_internal_error_can_be_had(
         ("nobody", "", 0, ""),
         ("nobody", "1", 0, ""),
         ("/dev/full", "", 1, "standard output cannot be written: No space left on device"),
-        ("/dev/full", "1", 1, "No space left on device: make room, and ask again"),
+        ("/dev/full", "1", 1, "No space left on device: free some disk space and try again"),
     ],
 )
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(

@@ -94,7 +94,7 @@ def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said],
     [
         ("[[rules]]\nid = 'a'\nregex = 'a(?=b)'\n", "secrets.toml:3: "),
         ("[[rules]\n", "secrets.toml:1: "),
-        (None, "The policy's detector has its rules in secrets.toml, which is not there in "),
+        (None, "The policy names secrets.toml under `detector: rules`, and there is no such file in "),
     ],
 )
 def test_a_check_reads_the_rules_for_secrets_too(

@@ -266,7 +266,7 @@ def test_what_may_be_sent_counts_over_all_tunnels(place: Place) -> None:
     ended(proxy)
     connection, answer = connect(address, f"CONNECT {HOST}:{place.port} HTTP/1.1\r\n\r\n".encode())
     connection.close()
-    assert b"the workshop has sent all that it may send" in answer
+    assert b"the sandbox has sent as much as it may" in answer
 
 
 def test_too_many_tunnels_at_once_are_refused(place: Place) -> None:
@@ -332,7 +332,7 @@ def test_a_tunnel_that_is_open_to_the_last_is_told_of(place: Place) -> None:
         proxy.close()
     (noted,) = proxy.tunnels
     assert (noted.host, noted.allowed, noted.why) == (
-        f"{HOST}:{place.port}", True, "cut off: the workshop was closed",
+        f"{HOST}:{place.port}", True, "cut off: the sandbox was closed",
     )  # fmt: skip
     assert noted.up > 200
 

@@ -87,7 +87,7 @@ def check_foreign(head: Head, paths: Iterable[str], *, trusted: bool, starts_run
     if starts_runs and not trusted:
         raise PublishError(
             f"A branch with the commits of {head.mention} would start this repository's workflows on a fork's code. "
-            f"Where you have read that code, name its commit: `/agent fix --sha {head.now.head_sha[:12]} ...`."
+            f"If you have read that code, name its commit: `/agent fix --sha {head.now.head_sha[:12]} ...`."
         )
 
 

@@ -102,7 +102,7 @@ def _open(work: Work, proposal: Proposal, target: Target, body: str) -> Publishe
 def _no_drafts(work: Work, proposal: Proposal, target: Target) -> OpeningRefusedError:
     return OpeningRefusedError(
         f"The branch {target.branch} is pushed, but GitHub makes no drafts in this repository, and its policy says "
-        "`draft: always` under `pull_request`: with `draft: true` it is opened ready where there are no drafts.",
+        "`draft: always` under `pull_request`: with `draft: true` it is opened as ready if there are no drafts.",
         _compare_url(work, proposal.base, target.branch),
     )
 
