@@ -14,7 +14,6 @@ from dataclasses import dataclass
 MOST_AGAIN = 25
 """Tests that are named to a runner for a second run; more are run with all the others."""
 
-# Compiled where they are used and not at each start of the program.
 # Compiled where they are used, and not at each start of the program.
 _SHELL = r"[;&|<>()$`\\\n#!{}]"
 _ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*="
@@ -25,6 +24,7 @@ _OTHER_RUNNERS = frozenset(
 )
 _REPORT = r"--junit-?xml(?:=|\Z)"
 _GO_TEST = r"[A-Za-z_][A-Za-z0-9_]*"
+_TEST_FUNCTION = r"(?a:test\w*)"
 _UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
 
 
@@ -41,12 +41,12 @@ class Asked:
 
 def asked(command: str, report: str) -> Asked:
     """`command` such that its tests are named, where that can be had."""
-    words = _plain_words(command)
+    words = plain_words(command)
     if words is None:
         return _by_environment(command, report)
-    if (place := _pytest(words)) is not None:
+    if (place := pytest_at(words)) is not None:
         return _of_pytest(command, words[place + 1 :], report)
-    if _is_unittest(words):
+    if unittest_at(words) is not None:
         verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
         return Asked(command if verbose else f"{command.rstrip()} -v")
     if words and (words[0].rpartition("/")[2] in _OTHER_RUNNERS):
@@ -54,19 +54,15 @@ def asked(command: str, report: str) -> Asked:
     return _by_environment(command, report)
 
 
-def again(command: str, failed: Collection[str], report: str) -> Asked | None:
-    """What is run for those that `failed` alone, where all have just run; `None` where a runner cannot be told."""
-    words = _plain_words(command)
+def again(command: str, failed: Collection[str], report: str, *, fresh: bool = False) -> Asked | None:
+    """What is run for those that `failed` alone; `None` if the runner cannot be told. `fresh`: it is another tree than
+    the one in which they have just run, so that nothing there remembers them."""
+    words = plain_words(command)
     if words is None or not 0 < len(failed) <= MOST_AGAIN:
         return None
-    if (place := _pytest(words)) is not None:
-        rest = words[place + 1 :]
-        if "no:cacheprovider" in " ".join(rest) or any(
-            word in ("--lf", "--ff", "--last-failed") for word in rest
-        ):
-            return None
-        return asked(f"{command.rstrip()} --lf --lfnf=none", report)
-    if _is_unittest(words):
+    if (place := pytest_at(words)) is not None:
+        return _again_by_pytest(command, words[place + 1 :], failed, report, fresh=fresh)
+    if unittest_at(words) is not None:
         if not all(re.fullmatch(_UNITTEST_NAME, name) for name in failed):
             return None
         return asked(" ".join((command.rstrip(), *(f"-k {name}" for name in sorted(failed)))), report)
@@ -76,6 +72,23 @@ def again(command: str, failed: Collection[str], report: str) -> Asked | None:
         if all(re.fullmatch(_GO_TEST, function) and function.startswith("Test") for function in functions):
             return Asked(f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'")
     return None
+
+
+def _again_by_pytest(
+    command: str, rest: list[str], failed: Collection[str], report: str, *, fresh: bool
+) -> Asked | None:
+    if fresh:
+        # By the names of functions: what else a report says of a test is no argument of pytest's.
+        functions = {name.rpartition("::")[2].partition("[")[0] for name in failed}
+        plain = all(re.fullmatch(_TEST_FUNCTION, function) for function in functions)
+        if not plain or any(word.startswith(("-k", "--lf", "--ff", "--last-failed")) for word in rest):
+            return None
+        return asked(f"{command.rstrip()} -k '{' or '.join(sorted(functions))}'", report)
+    if "no:cacheprovider" in " ".join(rest) or any(
+        word in ("--lf", "--ff", "--last-failed") for word in rest
+    ):
+        return None
+    return asked(f"{command.rstrip()} --lf --lfnf=none", report)
 
 
 def _of_pytest(command: str, rest: list[str], report: str) -> Asked:
@@ -95,7 +108,7 @@ def _by_environment(command: str, report: str) -> Asked:
     return Asked(f"export {options}; {command}", report)
 
 
-def _plain_words(command: str) -> list[str] | None:
+def plain_words(command: str) -> list[str] | None:
     """The words of a command that is one program with its arguments; `None` for whatever else a shell may do."""
     if re.search(_SHELL, command):
         return None
@@ -108,7 +121,7 @@ def _plain_words(command: str) -> list[str] | None:
     return None if not words or "--" in words else words
 
 
-def _pytest(words: list[str]) -> int | None:
+def pytest_at(words: list[str]) -> int | None:
     """Where in a command pytest stands; `None` where it is not what is run."""
     for place, word in enumerate(words):
         if word.rpartition("/")[2] not in ("pytest", "py.test"):
@@ -133,11 +146,12 @@ def _is_python(words: list[str]) -> bool:
     return [name.rpartition("/")[2] for name in names] == ["coverage", "run"]
 
 
-def _is_unittest(words: list[str]) -> bool:
+def unittest_at(words: list[str]) -> int | None:
+    """Where `-m` of `-m unittest` stands; `None` if it is not what is run."""
     for place in range(1, len(words) - 1):
         if words[place : place + 2] == ["-m", "unittest"]:
-            return _is_python(words[:place])
-    return False
+            return place if _is_python(words[:place]) else None
+    return None
 
 
 def _is_inside(path: str) -> bool:

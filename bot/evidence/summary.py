@@ -169,7 +169,9 @@ def _not_verified(outcome: Outcome) -> CheckSummary:
         return _not_run(why, f"Add the command that runs your tests to {POLICY_FILE}", named)
     said = f"`{check.command}`: {check.after.note or check.before.note or 'no reason is known'}"
     match check.after.state:
-        case CheckState.TIMED_OUT:
+        case CheckState.TIMED_OUT | CheckState.NOT_RUN if (
+            check.after.state is CheckState.TIMED_OUT or check.scope_note
+        ):
             advice = f"If your tests take longer, give them more time in {POLICY_FILE}"
             minutes = f"budget: {{check_minutes: {_MINUTES}}}"
             return _silent("the tests did not end in time", "No test run ended", said, advice, minutes)

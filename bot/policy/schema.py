@@ -50,7 +50,8 @@ class TierPolicy:
 class Budget:
     """Caps for every run, whoever asks. `None` caps nothing beyond the tier's own limit.
 
-    `runs_a_day` is of all that everybody started within a day. `output` is in MiB.
+    `runs_a_day` is of all that everybody started within a day. `output` is in MiB. `check_minutes` is for all rounds of
+    checks of a run together; `None` is 5 at a terminal and 10 in Actions.
     """
 
     usd: float | None = None
@@ -60,6 +61,7 @@ class Budget:
     commands: int | None = None
     output: float | None = None
     runs_a_day: int | None = None
+    check_minutes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

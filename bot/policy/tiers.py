@@ -64,6 +64,11 @@ BUDGET = Table(
         Key("commands", whole(0, MAX_COMMANDS), "How many commands the agent may run in any run."),
         Key("output", decimal(MAX_OUTPUT), "What the agent's commands may print in any run, in MiB."),
         Key("runs_a_day", whole(0, MAX_RUNS), "Runs of everybody together within a day."),
+        Key(
+            "check_minutes",
+            decimal(MAX_MINUTES),
+            "How long the checks of a run may take, all rounds together.",
+        ),
     )
 )
 _BOT = Table(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +19,14 @@ from bot.evidence.coverage import Measured
 from bot.evidence.detect import Check
 from bot.evidence.judge import judge_run
 from bot.evidence.moved import concerns, led_out, question, reason, refused, refuses
-from bot.evidence.ran import Ran
+from bot.evidence.reruns import Ran
 from bot.evidence.tests import Reading
 from bot.run import limits_met
 from bot.run.reading import Unbelievable, measured_of, reading_of, stamps_of
 from bot.workshop.client.workshop import Workshop
 
+NO_TIME_LEFT = "the time for checks is spent"
+_CANCELLED = "the run was cancelled during this check"
 _HIGHEST = 255
 _LOOK_LIMIT = 30
 _READ_LIMIT = 120
@@ -44,18 +48,28 @@ Lines = Mapping[str, frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a round is to find out beside how its checks end. `lines` gives the changed lines, when they are needed;
-    `suspects` the tests of the check of that number that are to be run a second time. `limit` is in seconds, for each
-    check, where that is less than its own."""
+    """What a round is to find out beside how its checks end, and within what. `lines` gives the changed lines, when
+    they are needed; `suspects` the tests of the check of that number that are to be run a second time. `limit` gives
+    the seconds that a check may take, beside its own limit, and `timed` is entered while one runs. `skip` makes the
+    token that ends one check alone. `quiet` gives way to the agent's own commands."""
 
     lines: Callable[[], Lines] | None = None
     suspects: Callable[[int, Ran], Collection[str]] = lambda number, ran: ()
-    limit: float | None = None
+    limit: Callable[[int], float] = lambda number: math.inf
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
+    skip: Callable[[int], CancelToken] = lambda number: CancelToken()
+    quiet: bool = False
 
 
-def whole(command: str, seconds: float) -> dict[str, str | int]:
+# In a subshell of its own, so that what comes after it has the usual priority; where there is no such program, or the
+# sandbox lets none change its priority, nothing is changed.
+_QUIETLY = "{ renice -n 10 -p $BASHPID; ionice -c 3 -p $BASHPID; } >/dev/null 2>&1\n"
+
+
+def whole(command: str, seconds: float, *, quiet: bool = False) -> dict[str, str | int]:
     """Arguments that run a command of the repository by itself: a `cd` in it does not carry over to the next."""
-    return {"command": f"(\n{command}\n)", "timeout": max(round(seconds), 1)}
+    begun = _QUIETLY if quiet else ""
+    return {"command": f"(\n{begun}{command}\n)", "timeout": max(round(seconds), 1)}
 
 
 def run_checks(
@@ -70,12 +84,16 @@ def run_checks(
     `origin` is the repository's own path where the tree cannot be shown there: what is installed by that path is other
     code than the change's.
     """
-    bench = _Bench(workshop, cancel, wanted, origin)
+    bench = CheckBench(workshop, cancel, wanted, origin)
     return tuple(bench.run(number, check) for number, check in enumerate(checks))
 
 
+def not_run(why: str) -> Ran:
+    return Ran(CheckRun(CheckState.NOT_RUN, note=why))
+
+
 @dataclass(slots=True)
-class _Bench:
+class CheckBench:
     """Runs checks in one workshop. A host that cannot say what they left is asked no more: how they ended stands."""
 
     workshop: Workshop
@@ -86,39 +104,51 @@ class _Bench:
     _runs: int = 0
     _lines: Lines = field(default_factory=dict)
 
-    def run(self, number: int, check: Check) -> Ran:
-        """A check that took its workshop with it has no result, and neither have those after it."""
+    def run(self, number: int, check: Check, only: Collection[str] | None = None) -> Ran:
+        """All of a check, or of its tests `only` these. A check that took its workshop with it has no result, and
+        neither have those after it."""
         try:
-            return self._run(number, check)
+            return self._run(number, check, only)
         except AgentError as error:
-            return Ran(CheckRun(CheckState.NOT_RUN, note=str(error)))
+            return not_run(str(error))
 
-    def _run(self, number: int, check: Check) -> Ran:
+    def _run(self, number: int, check: Check, only: Collection[str] | None) -> Ran:
         if self.cancel.fired:
-            return Ran(CheckRun(CheckState.NOT_RUN, note="the run was cancelled before this check"))
+            return not_run("the run was cancelled before this check")
         if self.origin and concerns(check.command) and (why := self._why_moved()):
             return Ran(CheckRun(CheckState.NOT_RUNNABLE, note=why))
         own = {"junit": list(check.junit), "coverage": list(check.coverage)}
         stamps = self._ask(own).get("stamps", {})
-        asked = asking.asked(check.command, _REPORT.format(self._runs))
+        report = _REPORT.format(self._runs)
+        asked = asking.asked(check.command, report)
+        if only is not None and (asked_only := asking.again(check.command, only, report, fresh=True)):
+            asked = asked_only
         if asked.own and not check.junit:
             own["junit"] = [asked.own]
-        run, outcome = self._command(check, asked.command)
+        run, outcome = self._command(number, check, asked.command)
         if asked.command != check.command and _was_refused(run, outcome, asked.report):
             asked = asking.Asked(check.command)
-            run, outcome = self._command(check, asked.command)
+            run, outcome = self._command(number, check, asked.command)
         if run.state is CheckState.NOT_RUN or outcome is None:
             return Ran(run)
         ran = self._read(Ran(run), own, stamps, asked, outcome)
         return self._again(number, check, ran, own)
 
-    def _command(self, check: Check, command: str) -> tuple[CheckRun, ToolOutcome | None]:
+    def _command(self, number: int, check: Check, command: str) -> tuple[CheckRun, ToolOutcome | None]:
+        limit = min(check.timeout, self.wanted.limit(number))
+        if limit < 1:
+            return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
         self._runs += 1
-        limit = check.timeout if self.wanted.limit is None else min(check.timeout, self.wanted.limit)
+        skip = self.wanted.skip(number)
+        forget = self.cancel.on_fire(lambda: skip.fire(_CANCELLED))
         began = time.monotonic()
-        outcome = self.workshop.call("bash", whole(command, limit), self.cancel)
-        if self.cancel.wait(0):
-            return CheckRun(CheckState.NOT_RUN, note="the run was cancelled during this check"), None
+        try:
+            with self.wanted.timed():
+                outcome = self.workshop.call("bash", whole(command, limit, quiet=self.wanted.quiet), skip)
+        finally:
+            forget()
+        if skip.fired:
+            return CheckRun(CheckState.NOT_RUN, note=skip.reason), None
         # Measured here, and no number of the host's that no process could have ended with: the check ran code that
         # the agent wrote, beside the host.
         duration = round(time.monotonic() - began, 4)
@@ -192,7 +222,7 @@ class _Bench:
         if asked is None:
             return ran
         stamps = self._ask(own).get("stamps", {})
-        run, outcome = self._command(check, asked.command)
+        run, outcome = self._command(number, check, asked.command)
         if run.state is CheckState.NOT_RUN or outcome is None:
             return ran
         second = self._read(Ran(run), own, stamps, asked, outcome)

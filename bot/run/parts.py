@@ -28,6 +28,7 @@ from bot.run.asking import Asking, let_before
 from bot.run.background import Background
 from bot.run.base import checks_of, worded_as
 from bot.run.briefing import Briefing
+from bot.run.check_time import ACTIONS_MINUTES, LOCAL_MINUTES
 from bot.run.covered import Covered
 from bot.run.history import History
 from bot.run.instructions import instructions
@@ -39,7 +40,7 @@ from bot.run.network import Network
 from bot.run.new_errors import TryInWorkshop
 from bot.run.profiles import REPORT_FINDING, profile_of, without_commands
 from bot.run.results import Results
-from bot.run.rounds import Rounds
+from bot.run.rounds import Rounds, RoundsContext
 from bot.run.server_terms import server_terms
 from bot.run.skills import RunSkills
 from bot.run.stop_hook import StopHook
@@ -130,10 +131,16 @@ class Run:
             self.network.hold_to, Background(self._own_folders, "environment").result,
             share_all=self.tier is Tier.LOCAL and profile.setup,
         )  # fmt: skip
+        minutes = policy.budget.check_minutes
+        if minutes is None:
+            minutes = LOCAL_MINUTES if self.tier is Tier.LOCAL else ACTIONS_MINUTES
         self.rounds = Rounds(
-            () if profile.read_only else checks_of(policy, checkout, task), self.trees, self.journal.write,
-            self.stop, job.say, profile.unrun, "" if self.confinement.moves else str(job.origin or ""),
-            self._inspection(), Covered(checkout),
+            () if profile.read_only else checks_of(policy, checkout, task),
+            RoundsContext(
+                self.trees, self.journal.write, self.stop, job.say, profile.unrun,
+                "" if self.confinement.moves else str(job.origin or ""), self._inspection(), Covered(checkout),
+                History(checkout), minutes,
+            ),
         )  # fmt: skip
 
     def _equip(self) -> None:

@@ -1,28 +1,36 @@
-"""The two rounds of checks: one on the base while the model reads, one on the patch when it says it is done."""
+"""The two rounds of checks: one on the base while the agent works, one with the change when the model says it is done.
+
+A check is run as a whole if it fits into the time for checks. What the round before the change shows to take too long
+is not run again in full: then the tests related to the change are run on both sides, side by side.
+"""
 
 from __future__ import annotations
 
-import math
+import os
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.outcome import CheckResult
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.problems import Compared
 from bot.contracts.tested import Coverage
+from bot.evidence import asking, reruns
 from bot.evidence.detect import Check
-from bot.evidence.flaky import suspects_after, suspects_before, told
-from bot.evidence.ran import Ran
+from bot.evidence.reruns import Ran
 from bot.run.background import Background
-from bot.run.checks import Wanted
+from bot.run.check_time import LOCAL_MINUTES, CheckTime
+from bot.run.checks import NO_TIME_LEFT, CheckBench, Wanted, not_run
 from bot.run.covered import Covered
-from bot.run.flaky_again import checks_again
-from bot.run.in_peace import checkers_in_peace, checks_in_peace, failures_in_peace
-from bot.run.one_round import not_run, one_round
+from bot.run.history import History
+from bot.run.related import related_commands
 from bot.run.trees import Trees
+from bot.workshop.client.workshop import Workshop
 
 if TYPE_CHECKING:
     from bot.run.inspection import Inspection
@@ -31,82 +39,102 @@ Write = Callable[[lines.Record], None]
 Say = Callable[[str], None]
 Phase = Literal["before", "after"]
 
+_GIVEN_UP = (NO_TIME_LEFT,)
+_CUT_OFF = (CheckState.NOT_RUN, CheckState.TIMED_OUT)
+_BESIDE = 0.6
+"""Of the time that is left, for a check whose run before the change has not ended: the related tests need some too."""
+
+_NO_CHANGE = "there was nothing to check"
+_NOT_KNOWN = "no tests related to the change are known, and the whole suite was not run: {}"
+_NEW = "the tests related to the change are not there before it"
+
+
+@dataclass(slots=True)
+class _Both:
+    """A check on both sides of a change. `check` has the command that was run with the change; `narrowed` says why that
+    is not all of the check."""
+
+    check: Check
+    before: Ran
+    after: Ran
+    narrowed: str = ""
+    second: Ran | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsContext:
+    """What rounds are run with. `say` takes a line about what is waited for. With `unrun`, which says why, nothing is
+    ever run. `origin` is the repository's own path if no tree can be shown there. `inspect` makes the checkers over the
+    whole project, once the first request is out; they run in the same workshops, before the checks. `minutes` is the
+    budget of all rounds."""
+
+    trees: Trees
+    write: Write
+    cancel: CancelToken
+    say: Say
+    unrun: str = ""
+    origin: str = ""
+    inspect: Callable[[], Inspection] | None = None
+    covered: Covered | None = None
+    history: History | None = None
+    minutes: float = LOCAL_MINUTES
+    cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+
 
 class Rounds:
-    """Before-checks start once, in the background; each after-round is for one tree object, and kept.
+    """Before-checks start once, in the background; each after-round is for one tree object, and kept."""
 
-    `say` takes a line about what is waited for. With `unrun`, which says why, nothing is ever run.
-    `origin` is the repository's own path where no tree can be shown there. `inspect` makes the checkers over the
-    whole project, once the first request is out; they run in the same workshops, before the checks. `covered` knows
-    the changed lines.
-    """
-
-    def __init__(
-        self,
-        checks: Sequence[Check],
-        trees: Trees,
-        write: Write,
-        cancel: CancelToken,
-        say: Say,
-        unrun: str = "",
-        origin: str = "",
-        inspect: Callable[[], Inspection] | None = None,
-        covered: Covered | None = None,
-    ) -> None:
+    def __init__(self, checks: Sequence[Check], context: RoundsContext) -> None:
         self.checks = tuple(checks)
-        self._trees = trees
-        self._write = write
-        self._cancel = cancel
-        self._say = say
-        self._unrun = unrun
-        self._origin = origin
-        self._inspect = None if unrun else inspect
+        self._context = context
+        self._time = CheckTime(context.minutes)
         self._inspection: Inspection | None = None
-        self._covered = covered
-        self._until = math.inf
-        self._before: Background[tuple[Ran, ...]] | None = None
-        self._after: dict[str, tuple[Ran, ...]] = {}
-        self._results: dict[str, tuple[CheckResult, ...]] = {}
-        self._in_peace: dict[int, Ran] = {}
+        self._inspected = threading.Event()
+        self._before: Background[None] | None = None
+        self._before_runs: list[Future[Ran]] = [Future() for _ in self.checks]
+        self._rounds = 0
+        self._after: dict[str, list[_Both]] = {}
+        self._on_base: dict[tuple[int, str], Ran] = {}
 
     @property
     def any(self) -> bool:
         """Whether there may be something to run."""
-        return bool(self.checks) or self._inspect is not None
+        return bool(self.checks) or (self._context.inspect is not None and not self._context.unrun)
 
     def end_by(self, minutes: float) -> None:
         """From so long from now on, nothing is run a second time."""
-        self._until = time.monotonic() + minutes * 60
+        self._time.end_at(time.monotonic() + minutes * 60)
 
     def start_before(self) -> None:
         """Begin the round on the base; at once back."""
-        if self.any and not self._unrun and self._before is None:
-            self._inspection = self._inspect() if self._inspect else None
-            wanted = Wanted(suspects=lambda number, ran: suspects_before(ran))
-            self._before = Background(lambda: self._round("before", None, wanted), "checks before")
+        if self.any and not self._context.unrun and self._before is None:
+            self._inspection = self._context.inspect() if self._context.inspect else None
+            self._before = Background(self._run_before, "checks before")
 
     def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
-        """Both rounds, the second on `tree_sha`; `None` where there is nothing to check. No process of the agent's is
+        """Both rounds, the second on `tree_sha`; `None` if there is nothing to check. No process of the agent's is
         alive meanwhile: the gate has looked at its tree."""
-        if self._unrun:
-            return self._told(not_run(self.checks, self._unrun), not_run(self.checks, self._unrun))
+        if unrun := self._context.unrun:
+            return tuple(reruns.result_of(check, not_run(unrun), not_run(unrun)) for check in self.checks)
         if tree_sha is None and not self.checks:
             return ()  # nothing is compared: not to be waited for
         self.start_before()
-        if self._before and self._before.under_way:
-            self._say(f"waiting for the {'checks' if self.checks else 'checkers'} before the change")
-        before = self._before.result() if self._before else ()
         if tree_sha is None:
-            return self._told(before, not_run(self.checks, "there was nothing to check"))
-        if tree_sha not in self._results:
-            self._results[tree_sha] = self._with_change(tree_sha, before)
-        return self._results[tree_sha]
+            self._wait_for_before()
+            ran = [future.result() for future in self._before_runs]
+            after = not_run(_NO_CHANGE)
+            return tuple(reruns.result_of(check, ran[n], after) for n, check in enumerate(self.checks))
+        if tree_sha not in self._after:
+            self._after[tree_sha] = self._with_change(tree_sha)
+        return tuple(map(self._result, self.checks, self._after[tree_sha]))
 
     def coverage(self, tree_sha: str | None) -> Coverage | None:
-        """Of the changed lines, once `results` were asked for; `None` where there is nothing to say of it."""
-        if self._covered is None or tree_sha is None or not self._after.get(tree_sha):
+        """Of the changed lines, once `results` were asked for; `None` if there is nothing to say of it."""
+        covered = self._context.covered
+        if covered is None or tree_sha is None or not self._after.get(tree_sha):
             return None
-        return self._covered.told(self.checks, [ran.measured for ran in self._after[tree_sha]])
+        return covered.told(self.checks, [both.after.measured for both in self._after[tree_sha]])
 
     def diagnostics(self, tree_sha: str | None) -> tuple[Compared, ...]:
         """The checkers on both sides of the change, once `results` were asked for it."""
@@ -119,72 +147,249 @@ class Rounds:
         if self._before is not None:
             self._before.wait()
 
-    def _with_change(self, tree_sha: str, before: Sequence[Ran]) -> tuple[CheckResult, ...]:
-        if self.checks:
-            self._say(f"checks with the change: {', '.join(check.command for check in self.checks)}")
-        in_time = time.monotonic() < self._until and not self._cancel.fired
-        if in_time and self._inspection and self._inspection.late(tree_sha):
-            checkers_in_peace(self._inspection, tree_sha, self._trees, self._cancel, self._say)
-        before = [self._in_peace.get(number, ran) for number, ran in enumerate(before)]
-        covered = self._covered
+    def _result(self, check: Check, both: _Both) -> CheckResult:
+        result = reruns.result_of(both.check, both.before, both.after, both.second, both.note)
+        related = both.check.command if both.check.command != check.command else ""
+        return replace(result, command=check.command, related=related, scope_note=both.narrowed)
+
+    # Before
+
+    def _run_before(self) -> None:
+        later = len(self.checks)
+        wanted = Wanted(
+            suspects=lambda number, ran: reruns.suspects_before(ran),
+            limit=lambda number: self._time.limit_before(later - number - 1),
+            timed=lambda: self._time.running(before=True),
+            quiet=True,
+        )
+
+        def work(workshop: Workshop) -> None:
+            self._inspected.set()
+            bench = self._bench(workshop, wanted)
+            for number, check in enumerate(self.checks):
+                ran = bench.run(number, check)
+                self._note("before", check, ran)
+                self._before_runs[number].set_result(ran)
+
+        why = "it was not run"
+        try:
+            self._in_workshop("checks-before", None, work)
+        except AgentError as error:
+            why = str(error)  # the checks are evidence, not the job
+        finally:
+            self._inspected.set()
+            for check, future in zip(self.checks, self._before_runs, strict=True):
+                if not future.done():
+                    self._note("before", check, not_run(why))
+                    future.set_result(not_run(why))
+
+    def _in_workshop(self, name: str, tree_sha: str | None, work: Callable[[Workshop], None]) -> None:
+        """Over a new tree: the checkers, then `work`. A checker that brings its workshop down costs the checks
+        nothing: they get another. Raises `AgentError`."""
+        trees, cancel = self._context.trees, self._context.cancel
+        inspection = self._inspection if self._inspection and self._inspection.wanted() else None
+        if not self.checks and inspection is None:
+            return
+        with trees.for_checks(name, cancel, tree_sha) as workshop:
+            if inspection is None or inspection.look(workshop, tree_sha) or not self.checks:
+                work(workshop)
+                return
+        with trees.for_checks(f"{name}-again", cancel, tree_sha) as workshop:
+            work(workshop)
+
+    def _bench(self, workshop: Workshop, wanted: Wanted) -> CheckBench:
+        return CheckBench(workshop, self._context.cancel, wanted, self._context.origin)
+
+    def _wait_for_before(self) -> None:
+        assert self._before is not None
+        if self._before.under_way:
+            self._context.say(f"waiting for the {'checks' if self.checks else 'checkers'} before the change")
+        self._before.result()
+
+    # With the change
+
+    def _with_change(self, tree_sha: str) -> list[_Both]:
+        self._rounds += 1
+        if self._context.cores < 2 or not self.checks:
+            self._wait_for_before()
+        elif not self._inspected.is_set():
+            self._context.say("waiting for the checkers before the change")
+            self._inspected.wait()
+        self._inspect_late(tree_sha)
+        found: list[_Both] = []
+        try:
+            self._in_workshop(
+                f"checks-after-{self._rounds}", tree_sha, lambda w: found.extend(self._run_after(w, tree_sha))
+            )
+        except AgentError as error:
+            found = [_Both(check, future.result(), not_run(str(error))) for check, future in self._pairs()]
+        for check, both in zip(self.checks, found, strict=True):
+            self._note("after", replace(check, command=both.check.command), both.after)
+        changed = self._context.covered.lines(tree_sha) if self._context.covered else ()
+        self._run_again(tree_sha, found)
+        self._confirm_fixed(found, changed)
+        return found
+
+    def _pairs(self) -> list[tuple[Check, Future[Ran]]]:
+        return list(zip(self.checks, self._before_runs, strict=True))
+
+    def _inspect_late(self, tree_sha: str) -> None:
+        """Checkers that timed out on the base, and those that the change turns out to concern."""
+        inspection, cancel, say = self._inspection, self._context.cancel, self._context.say
+        in_time = self._time.left_again > 0 and not cancel.fired
+        if inspection is None or not in_time or not (late := inspection.late(tree_sha)):
+            return
+        say(f"run on the base, since there was no answer before: {', '.join(late)}")
+        try:
+            with self._context.trees.for_checks("checkers-in-peace", cancel) as workshop:
+                inspection.look_again(workshop, tree_sha)
+        except AgentError as error:
+            say(f"the checkers could not be run again: {error}")
+
+    def _run_after(self, workshop: Workshop, tree_sha: str) -> list[_Both]:
+        """All of each check that fits; then, for the others, the related tests."""
+        skips: dict[int, CancelToken] = {}
+
+        def skip(number: int) -> CancelToken:
+            skips[number] = CancelToken()
+            self._before_runs[number].add_done_callback(
+                lambda done: self._give_up(done.result(), skips[number])
+            )
+            return skips[number]
+
+        covered = self._context.covered
         wanted = Wanted(
             lines=(lambda: covered.lines(tree_sha)) if covered else None,
-            suspects=lambda number, ran: suspects_after(before[number], ran),
+            suspects=lambda number, ran: reruns.suspects_after(self._before_runs[number].result(), ran),
+            limit=lambda number: self._time.left * (1 if self._before_runs[number].done() else _BESIDE),
+            timed=self._time.running,
+            skip=skip,
         )
-        after = self._after[tree_sha] = self._round("after", tree_sha, wanted)
-        before = self._before_in_peace(before, after, tree_sha)
-        return self._told(before, after, *self._second_runs(tree_sha, before, after))
+        bench = self._bench(workshop, wanted)
+        found: list[_Both] = []
+        for number, (check, future) in enumerate(self._pairs()):
+            narrowed = (
+                self._too_long(check, future.result()) if self._context.cores < 2 or future.done() else ""
+            )
+            if narrowed:
+                found.append(_Both(check, future.result(), not_run(_NOT_KNOWN.format(narrowed)), narrowed))
+                continue
+            self._context.say(f"check with the change: {check.command}")
+            after = bench.run(number, check)
+            if not future.done():
+                self._context.say(f"waiting for the check before the change: {check.command}")
+            before = future.result()
+            narrowed = self._too_long(check, before) if after.run.state in _CUT_OFF else ""
+            after = not_run(_NOT_KNOWN.format(narrowed)) if narrowed else after
+            found.append(_Both(check, before, after, narrowed))
+        self._run_related(workshop, tree_sha, found)
+        return found
 
-    def _before_in_peace(self, before: Sequence[Ran], after: Sequence[Ran], tree_sha: str) -> list[Ran]:
-        """What the base does when nothing of the agent's is alive, where that may be something else: asked once."""
+    def _give_up(self, before: Ran, skip: CancelToken) -> None:
+        """What turns out to take too long on the base is not waited for with the change."""
+        if before.run.state is CheckState.TIMED_OUT:
+            skip.fire(self._time.over)
 
-        def left() -> float:
-            return self._until - time.monotonic()
+    def _too_long(self, check: Check, before: Ran) -> str:
+        """Why all of a check is not run with the change; empty if it is."""
+        run = before.run
+        if run.state is CheckState.TIMED_OUT and run.duration >= check.timeout - 1:
+            return f"it timed out before the change, after {run.duration:.0f} s"
+        if run.state is CheckState.TIMED_OUT or not self._time.fits(run.duration):
+            return self._time.over
+        return run.note if run.state is CheckState.NOT_RUN and run.note in _GIVEN_UP else ""
 
-        rest = (self._trees, self._cancel, left, self._say, self._origin)
-        found = checks_in_peace(self.checks, before, after, *rest)
-        known = not_run(self.checks, "")
-        asked = [known[number] if number in self._in_peace else ran for number, ran in enumerate(before)]
-        changed = self._covered.lines(tree_sha) if self._covered else ()
-        found |= failures_in_peace(self.checks, asked, after, changed, *rest)
-        for number, ran in found.items():
-            self._in_peace[number] = ran
-            self._note("before", self.checks[number], ran)
-        return [found.get(number, ran) for number, ran in enumerate(before)]
+    # The related tests
 
-    def _second_runs(
-        self, tree_sha: str, before: Sequence[Ran], after: Sequence[Ran]
-    ) -> tuple[dict[int, Ran], dict[int, str]]:
-        seconds, notes = checks_again(
-            f"checks-again-{len(self._after)}", tree_sha, self.checks, before, after, self._trees, self._cancel,
-            lambda: self._until - time.monotonic(), self._say, self._origin,
-        )  # fmt: skip
-        for number, second in seconds.items():
-            self._note("after", self.checks[number], second, again=True)
-        return seconds, notes
+    def _run_related(self, workshop: Workshop, tree_sha: str, found: Sequence[_Both]) -> None:
+        due = {number: both.check.command for number, both in enumerate(found) if both.narrowed}
+        history, cancel = self._context.history, self._context.cancel
+        if not due or history is None or cancel.fired:
+            return
+        commands = related_commands(due, history, tree_sha, workshop, cancel)
+        wanted = Wanted(limit=lambda number: self._time.left / 2, timed=self._time.running)
+        base: Background[dict[int, Ran]] | None = None
+        on_base = {
+            n: before for n, (before, _) in commands.items() if before and (n, before) not in self._on_base
+        }
+        if on_base and self._context.cores > 1:
+            base = Background(lambda: self._run_on_base(on_base, wanted), "related tests before")
+        bench = self._bench(workshop, wanted)
+        for number, (_, after) in commands.items():
+            both = found[number]
+            both.check = replace(both.check, command=after)
+            self._context.say(f"related tests with the change: {after}")
+            both.after = bench.run(number, both.check)
+        ran = base.result() if base else self._run_on_base(on_base, wanted) if on_base else {}
+        for number, (before, _) in commands.items():
+            known = self._on_base.get((number, before))
+            found[number].before = ran.get(number) or known or not_run(_NEW)
 
-    def _told(
-        self,
-        before: Sequence[Ran],
-        after: Sequence[Ran],
-        seconds: Mapping[int, Ran] = MappingProxyType({}),
-        notes: Mapping[int, str] = MappingProxyType({}),
-    ) -> tuple[CheckResult, ...]:
-        return tuple(
-            told(check, before[number], after[number], seconds.get(number), notes.get(number, ""))
-            for number, check in enumerate(self.checks)
-        )
+    def _run_on_base(self, commands: Mapping[int, str], wanted: Wanted) -> dict[int, Ran]:
+        ran: dict[int, Ran] = {}
+        try:
+            with self._context.trees.for_checks(
+                f"checks-related-{self._rounds}", self._context.cancel
+            ) as workshop:
+                bench = self._bench(workshop, wanted)
+                for number, command in commands.items():
+                    check = replace(self.checks[number], command=command)
+                    ran[number] = self._on_base[number, command] = bench.run(number, check)
+                    self._note("before", check, ran[number])
+        except AgentError as error:
+            ran |= {number: not_run(str(error)) for number in commands if number not in ran}
+        return ran
+
+    # Again
+
+    def _run_again(self, tree_sha: str, found: Sequence[_Both]) -> None:
+        """All of what got worse once more, on a fresh tree, before the change is blamed for it."""
+        for number, both in enumerate(found):
+            if not reruns.is_run_again(both.before, both.after) or self._context.cancel.fired:
+                continue
+            limit = self._time.left_again
+            if limit < max(both.after.run.duration, 1):
+                both.note = reruns.NO_TIME
+                continue
+            self._context.say(f"running again, since it may be flaky: {both.check.command}")
+            name = f"checks-again-{self._rounds}-{number + 1}"
+            both.second = self._once_more(name, both.check, tree_sha)
+            if both.second.run.state is CheckState.NOT_RUN:
+                both.note = f"it could not be run again: {both.second.run.note}"
+                both.second = None
+            else:
+                self._note("after", both.check, both.second, again=True)
+
+    def _confirm_fixed(self, found: Sequence[_Both], changed: Collection[str]) -> None:
+        """The fixed tests once more on the base, now that nothing of the agent's is alive."""
+        for number, both in enumerate(found):
+            fixed = reruns.to_confirm(both.before, both.after, changed)
+            if fixed is None or self._context.cancel.fired:
+                continue
+            key = (number, f"{both.check.command} {sorted(fixed)}")
+            if key not in self._on_base:
+                can = asking.again(both.check.command, fixed, "", fresh=True) is not None
+                second = None
+                if can and self._time.left_again > 1:
+                    self._context.say(f"the fixed tests once more on the base: {both.check.command}")
+                    name = f"checks-confirmed-{self._rounds}-{number + 1}"
+                    second = self._once_more(name, both.check, None, fixed)
+                self._on_base[key] = reruns.confirmed(both.before, second)
+                self._note("before", both.check, self._on_base[key])
+            both.before = self._on_base[key]
+
+    def _once_more(
+        self, name: str, check: Check, tree_sha: str | None, only: Collection[str] | None = None
+    ) -> Ran:
+        wanted = Wanted(limit=lambda number: self._time.left_again, timed=self._time.running)
+        try:
+            with self._context.trees.for_checks(name, self._context.cancel, tree_sha) as workshop:
+                return self._bench(workshop, wanted).run(0, check, only)
+        except AgentError as error:
+            return not_run(str(error))
 
     def _note(self, phase: Phase, check: Check, ran: Ran, *, again: bool = False) -> None:
         counts = ran.reading.counts if ran.reading else None
-        self._write(lines.Checked(check.name, check.command, phase, ran.run, check.detected, counts, again))
-
-    def _round(self, phase: Phase, tree_sha: str | None, wanted: Wanted) -> tuple[Ran, ...]:
-        name = f"checks-{phase}" if tree_sha is None else f"checks-{phase}-{len(self._after) + 1}"
-        inspection = self._inspection if self._inspection and self._inspection.wanted() else None
-        runs = one_round(
-            name, tree_sha, self.checks, wanted, inspection, self._trees, self._cancel, self._origin
+        self._context.write(
+            lines.Checked(check.name, check.command, phase, ran.run, check.detected, counts, again)
         )
-        for check, ran in zip(self.checks, runs, strict=True):
-            self._note(phase, check, ran)
-        return runs

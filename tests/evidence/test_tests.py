@@ -10,15 +10,15 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.tested import TestChanges, TestCounts
 from bot.evidence.compare import is_failing, tell_model
 from bot.evidence.detect import Check
-from bot.evidence.flaky import (
+from bot.evidence.reruns import (
     NO_TIME,
     PASSED_AGAIN,
-    is_to_be_run_again,
+    Ran,
+    is_run_again,
+    result_of,
     suspects_after,
     suspects_before,
-    told,
 )
-from bot.evidence.ran import Ran
 from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, suspects, times_of
 from bot.publish.evidence.counted import failing as failing_when_published
 
@@ -214,11 +214,11 @@ RED = ran(S.FAILED, {"a": "f", "b": "p"})
 def test_all_of_a_check_is_run_again_where_it_got_worse_and_not_for_certain(
     before: Ran, after: Ran, wanted: bool
 ) -> None:
-    assert is_to_be_run_again(before, after) is wanted
+    assert is_run_again(before, after) is wanted
 
 
 def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
-    result = told(CHECK, GREEN, RED, GREEN)
+    result = result_of(CHECK, GREEN, RED, GREEN)
     assert result.flaky
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
     assert result.tests is not None
@@ -229,7 +229,7 @@ def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
 
 
 def test_a_check_that_fails_the_second_time_is_failing() -> None:
-    result = told(CHECK, GREEN, RED, RED)
+    result = result_of(CHECK, GREEN, RED, RED)
     assert not result.flaky
     assert result.tests is not None
     assert moved(result.tests) == {"broken": ("a",)}
@@ -238,7 +238,7 @@ def test_a_check_that_fails_the_second_time_is_failing() -> None:
 
 def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
     after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
-    result = told(CHECK, GREEN, after, second)
+    result = result_of(CHECK, GREEN, after, second)
     assert result.tests is not None
     assert moved(result.tests) == {"broken": ("b",), "flaky": ("a",)}
     assert (result.flaky, is_failing(result, "")) == (False, True)
@@ -246,30 +246,30 @@ def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
 
 def test_a_test_that_failed_before_too_is_flaky_where_it_passes_once() -> None:
     after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
-    assert moved_in(told(CHECK, RED, after, second)) == {"broken": ("b",), "flaky": ("a",)}
+    assert moved_in(result_of(CHECK, RED, after, second)) == {"broken": ("b",), "flaky": ("a",)}
 
 
 def test_a_check_without_names_can_be_flaky_too() -> None:
-    result = told(CHECK, ran(S.PASSED), ran(S.FAILED), ran(S.PASSED))
+    result = result_of(CHECK, ran(S.PASSED), ran(S.FAILED), ran(S.PASSED))
     assert (result.flaky, result.tests) == (True, None)
 
 
 def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:
-    result = told(CHECK, GREEN, RED, None, NO_TIME)
+    result = result_of(CHECK, GREEN, RED, None, NO_TIME)
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert is_failing(result, "")
 
 
 def test_a_test_that_fails_and_passes_on_the_base_is_not_mended_by_the_change() -> None:
     before = ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "p", "b": "f"})
-    result = told(CHECK, before, GREEN)
+    result = result_of(CHECK, before, GREEN)
     assert result.tests is not None
     assert moved(result.tests) == {"mended": ("b",), "flaky": ("a",)}
     assert not result.flaky
 
 
 def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before() -> None:
-    result = told(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
+    result = result_of(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
     assert is_failing(result, "")
     words = tell_model([result])
     assert "`pytest` failed before your change with other tests and now ends with exit code 1." in words
@@ -282,8 +282,8 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_as_such
     state: CheckState,
 ) -> None:
     before, after = ran(state, {"a": "f", "b": "p"}), ran(state, {"a": "f", "b": "f"})
-    assert is_failing(told(CHECK, before, after, after), "")
-    assert not is_failing(told(CHECK, before, before), "")
+    assert is_failing(result_of(CHECK, before, after, after), "")
+    assert not is_failing(result_of(CHECK, before, before), "")
 
 
 def test_only_what_failed_is_suspected() -> None:

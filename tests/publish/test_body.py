@@ -31,7 +31,7 @@ from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severit
 from bot.contracts.request import Verb
 from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import is_failing
-from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
+from bot.evidence.reruns import ONE_RUN
 from bot.publish.body.footer import Links
 from bot.publish.body.render import LIMIT, closing_line, render_body
 from bot.publish.body.title import title
@@ -198,13 +198,33 @@ def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> Non
     ]
 
 
-@pytest.mark.parametrize(("note", "said"), [(IN_PEACE, "fixed"), (NOT_TRIED, "not known"), ("", "not known")])
-def test_a_check_that_timed_out_before_is_mended_only_where_nothing_else_ran(note: str, said: str) -> None:
+@pytest.mark.parametrize("note", ["stopped after 600 s", ""])
+def test_what_a_check_that_timed_out_before_proves_is_not_known(note: str) -> None:
     late = CheckRun(CheckState.TIMED_OUT, None, 600.0, note=note)
     tests = TestChanges(appeared=("a",), counts=(("appeared", 1),))
     body = render_body(make_outcome(checks=(CheckResult("t", "make t", late, PASSED, tests=tests),)), (), ())
-    assert f"| ✅ `make t` | {said} | **timed out**, 10 min 0 s → passed, exit 0, 1.3 s |" in body
+    assert "| ✅ `make t` | not known | **timed out**, 10 min 0 s → passed, exit 0, 1.3 s |" in body
     assert (f"- `make t` timed out before the change: {note}" in body) is bool(note)
+
+
+def test_a_fix_that_was_seen_once_is_called_so() -> None:
+    before = replace(FAILED, note=ONE_RUN)
+    body = render_body(make_outcome(checks=(CheckResult("t", "make t", before, PASSED),)), (), ())
+    assert "| ✅ `make t` | fixed, one run each |" in body
+
+
+def test_a_check_of_which_the_related_tests_ran_says_so_and_why() -> None:
+    check = CheckResult(
+        "t",
+        "pytest",
+        PASSED,
+        PASSED,
+        related="pytest tests/test_a.py",
+        scope_note="over the budget of 5 minutes",
+    )
+    body = render_body(make_outcome(checks=(check,)), (), ())
+    assert "| ✅ `pytest tests/test_a.py` | related tests only |" in body
+    assert "- `pytest`: the whole suite was not run: over the budget of 5 minutes" in body
 
 
 @pytest.mark.parametrize("state", [CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.FAILED])

@@ -270,7 +270,7 @@ def test_a_signal_keeps_what_there_is(cli: Cli, repo: Path, tmp_path: Path, numb
         stdout, stderr = process.communicate(timeout=240)
     assert process.returncode == 130, stderr
     assert b"round(abs(seconds))" in (out / "changes.patch").read_bytes()
-    assert "partial" in stdout
+    assert "Not finished" in stdout
     assert not _left_over(repo)
 
 

@@ -17,7 +17,7 @@ from bot.contracts.problems import Answer, Compared
 from bot.evidence.detect import Check
 from bot.run.folder import RunFolder
 from bot.run.inspection import Inspection
-from bot.run.rounds import Rounds
+from bot.run.rounds import Rounds, RoundsContext
 from bot.run.trees import Trees
 from bot.sandbox.off import Off
 from bot.workshop.client.workshop import Answer as Said
@@ -94,10 +94,11 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         trees = Trees(checkout, folder, open_workshop, (), (), None, lambda line: None)
         records: list[lines.Record] = []
         cancel = CancelToken()
-        rounds = Rounds(
-            [Check(command, command, 60) for command in checks], trees, records.append, cancel, lambda line: None,
+        context = RoundsContext(
+            trees, records.append, cancel, lambda line: None,
             inspect=lambda: Inspection(checkout, cancel, named, limit, together),
         )  # fmt: skip
+        rounds = Rounds([Check(command, command, 60) for command in checks], context)
         started.append(rounds)
         return Trial(checkout, rounds, records, opened)
 

@@ -7,24 +7,22 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.tested import CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import failing
 from bot.evidence.detect import Check
-from bot.evidence.flaky import NO_TIME, PASSED_AGAIN
-from bot.evidence.mended import PASSED_IN_PEACE, TOO_LONG
-from bot.evidence.ran import Ran
-from bot.evidence.timed_out import IN_PEACE, NOT_TRIED
+from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
 from bot.run.covered import Covered
 from bot.run.folder import RunFolder
-from bot.run.in_peace import checks_in_peace, failures_in_peace
-from bot.run.rounds import Rounds
+from bot.run.history import History
+from bot.run.rounds import Rounds, RoundsContext
 from bot.run.trees import Trees
 from bot.sandbox.off import Off
 from bot.workshop.client.workshop import Answer, Workshop
@@ -41,7 +39,6 @@ class Trial:
     rounds: Rounds
     records: list[lines.Checked]
     opened: list[str]
-    trees: Trees
 
     def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
         self.tree = self.tree_with(changed)
@@ -63,7 +60,9 @@ class Trial:
 Begin = Callable[..., Trial]
 
 
-def trial(folder: Path, files: Mapping[str, str], *checks: Check | str) -> Trial:
+def trial(
+    folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0, cores: int = 2
+) -> Trial:
     repository = make_repository(folder / "repository", files)
     checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
     run = RunFolder(folder / "run")
@@ -88,16 +87,19 @@ def trial(folder: Path, files: Mapping[str, str], *checks: Check | str) -> Trial
         records.append(record)
 
     made = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
-    rounds = Rounds(made, trees, write, CancelToken(), lambda line: None, covered=Covered(checkout))
-    return Trial(checkout, rounds, records, opened, trees)
+    context = RoundsContext(
+        trees, write, CancelToken(), lambda line: None, covered=Covered(checkout), history=History(checkout),
+        minutes=minutes, cores=cores,
+    )  # fmt: skip
+    return Trial(checkout, Rounds(made, context), records, opened)
 
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
     started: list[Trial] = []
 
-    def begun(files: Mapping[str, str], *checks: Check | str) -> Trial:
-        started.append(trial(tmp_path, files, *checks))
+    def begun(files: Mapping[str, str], *checks: Check | str, **more: Any) -> Trial:
+        started.append(trial(tmp_path, files, *checks, **more))
         return started[-1]
 
     yield begun
@@ -316,65 +318,74 @@ def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Pat
     assert failing([result], "") == (result,)
 
 
-def test_a_check_that_timed_out_beside_the_agent_is_run_again_when_that_is_at_rest(begin: Begin) -> None:
-    trial = begin({"a": "1\n"}, Check("t", "test -e changed || sleep 60", 2))
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin, cores: int) -> None:
+    trial = begin({"a": "1\n"}, Check("t", "test -e changed && touch ran; sleep 60", 2), cores=cores)
     [result] = trial.results({"changed": "1\n"})
-    assert (result.before.state, result.before.note) == (
-        CheckState.TIMED_OUT,
-        f"stopped after 2 s; {IN_PEACE}",
-    )
-    assert result.after.state is CheckState.PASSED
-    assert [one.run.note for one in trial.records if one.phase == "before"][1:] == [result.before.note]
-    trial.results({"changed": "2\n"})
-    assert trial.opened == ["checks-before", "checks-after-1", "checks-in-peace-1", "checks-after-2"]
+    assert (result.before.state, result.before.note) == (CheckState.TIMED_OUT, "stopped after 2 s")
+    assert result.after.state is CheckState.NOT_RUN
+    assert result.scope_note == "it timed out before the change, after 2 s"
+    assert trial.opened == ["checks-before", "checks-after-1"]
 
 
-def test_what_ends_when_the_agent_is_at_rest_is_what_counts(begin: Begin) -> None:
-    trial = begin({"a": "1\n"}, "false")
-    late, passed = Ran(CheckRun(CheckState.TIMED_OUT)), Ran(CheckRun(CheckState.PASSED))
+SLOW = "import time\ndef test_slow(): time.sleep(60)\n"
+MONEY = "def cents(x): return {}\n"
+MONEY_TEST = (
+    "import money\ndef test_cents(): assert money.cents(1) == 100\n"
+    "def test_zero(): assert money.cents(0) == 0\n"
+)
 
-    def found(after: Ran, left: float) -> dict[int, Ran]:
-        return checks_in_peace(
-            trial.rounds.checks, [late], [after], trial.trees, CancelToken(), lambda: left, lambda line: None
-        )
 
-    assert found(passed, 600)[0].run.state is CheckState.FAILED
-    assert found(passed, 1)[0].run == CheckRun(CheckState.TIMED_OUT, note=NOT_TRIED)
-    assert found(late, 600) == {}
+@pytest.mark.parametrize("cores", [1, 2])
+def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin, cores: int) -> None:
+    files = {
+        "money.py": MONEY.format("x * 10"), "test_money.py": MONEY_TEST, "test_slow.py": SLOW,
+        "other.py": "", "test_other.py": "import other\ndef test_other(): pass\n",
+    }  # fmt: skip
+    trial = begin(files, PYTEST, minutes=0.5, cores=cores)
+    [result] = trial.results({"money.py": MONEY.format("x * 100")})
+    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
+    assert result.command == PYTEST
+    assert result.related == f"{PYTEST} test_money.py"
+    assert result.scope_note == "over the budget of 0.5 minutes"
+    assert (named(result).mended, named(result).after) == (("test_money::test_cents",), TestCounts(2, 0, 0))
+    assert [name for name in trial.opened if name.startswith("checks-related")] == ["checks-related-1"]
+
+
+def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
+    trial = begin({"money.py": MONEY.format("x * 100"), "test_slow.py": SLOW}, PYTEST, minutes=0.5)
+    [result] = trial.results({"test_money.py": MONEY_TEST})
+    assert (result.before.state, result.after.state) == (CheckState.NOT_RUN, CheckState.PASSED)
+    assert result.related == f"{PYTEST} test_money.py"
 
 
 @pytest.mark.parametrize(
-    ("command", "flaky", "note"),
+    ("command", "note"),
     [
-        # Outside the tree, as a machine that is busy is.
-        ("test -e changed || { ! mkdir {place} 2>/dev/null; }", True, PASSED_IN_PEACE),
-        ("test -e changed", False, ""),
+        (f"{PYTHON} -m unittest", ""),
+        ("test -e changed", ONE_RUN),
     ],
 )
-def test_what_failed_beside_the_agent_without_a_word_of_the_change_is_asked_again_when_that_is_at_rest(
-    begin: Begin, tmp_path: Path, command: str, flaky: bool, note: str
-) -> None:
-    trial = begin({"a": "1\n"}, Check("t", command.replace("{place}", str(tmp_path / "busy")), 60))
-    [result] = trial.results({"changed": "1\n"})
+def test_the_fixed_tests_alone_are_run_once_more_on_the_base(begin: Begin, command: str, note: str) -> None:
+    suite = "import m\n" + SUITE.format(a="self.assertEqual(m.x, 2)", b="pass")
+    trial = begin({"test_a.py": suite, "m.py": "x = 1\n"}, command)
+    [result] = trial.results({"m.py": "x = 2\n", "changed": "1\n"})
     states = (result.before.state, result.after.state)
-    assert (*states, result.flaky) == (CheckState.FAILED, CheckState.PASSED, flaky)
+    assert (*states, result.flaky) == (CheckState.FAILED, CheckState.PASSED, False)
     assert result.before.note == note
-    assert trial.opened == ["checks-before", "checks-after-1", "checks-in-peace-1"]
-    trial.results({"changed": "2\n"})  # the base is asked once
-    assert trial.opened[3:] == ["checks-after-2"]
+    assert ("checks-confirmed-1-1" in trial.opened) is not bool(note)
 
 
-def test_a_check_that_takes_too_long_is_not_asked_again_and_that_is_said(begin: Begin) -> None:
-    trial = begin({"a": "1\n"}, "true")
-    failed = Ran(CheckRun(CheckState.FAILED, 1, duration=300.0))
-    passed = Ran(CheckRun(CheckState.PASSED, 0))
-
-    def found(left: float) -> str:
-        rest = (trial.trees, CancelToken(), lambda: left, lambda line: None)
-        return failures_in_peace(trial.rounds.checks, [failed], [passed], (), *rest)[0].run.note
-
-    assert (found(9_000), found(100)) == (TOO_LONG, TOO_LONG)
-    assert trial.opened == []
+def test_a_test_that_the_base_passes_when_nothing_else_runs_is_flaky(begin: Begin, tmp_path: Path) -> None:
+    # Outside the tree, as a machine that is busy is: it fails twice while the agent works.
+    busy = tmp_path / "busy"
+    busy.mkdir()
+    made = f"os.mkdir('{busy}/' + str(os.getpid()))"
+    suite = SUITE.format(a=f"self.assertTrue(m.x == 2 or len(os.listdir('{busy}')) > 1 or {made})", b="pass")
+    trial = begin({"test_a.py": f"import m\n{suite}", "m.py": "x = 1\n"}, f"{PYTHON} -m unittest")
+    [result] = trial.results({"m.py": "x = 2\n"})
+    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
+    assert (named(result).mended, named(result).flaky) == ((), ("test_a.A.test_a",))
 
 
 def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:

@@ -9,7 +9,7 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.contracts.tested import Coverage, TestCounts
 from bot.contracts.wording import count_of, duration, ending
-from bot.evidence.timed_out import IN_PEACE
+from bot.evidence.reruns import ONE_RUN
 from bot.evidence.words import kinds_of, no_figures, number_of
 from bot.publish.evidence.counted import FAILED, failing
 from bot.publish.text.markdown import cell
@@ -97,7 +97,9 @@ def _check_change(check: CheckResult) -> str:
     if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
         parts.append("flaky")
     if check.before.state is CheckState.TIMED_OUT and check.after.state is CheckState.PASSED:
-        return "fixed" if IN_PEACE in check.before.note else "not known"
+        return "not known"
+    if any("fixed" in part for part in parts) and ONE_RUN in check.before.note:
+        parts.append("one run each")
     return ", ".join(parts)
 
 

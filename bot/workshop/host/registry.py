@@ -21,6 +21,7 @@ from bot.workshop.host.tools import (
     new_errors,
     patch,
     problems_of,
+    related_tests,
     restore,
     try_suggestion,
     view,
@@ -44,6 +45,7 @@ RUN: Mapping[str, Run] = {
     "check_reports": check_reports.run,
     "new_errors": new_errors.run,
     "problems_of": problems_of.run,
+    "related_tests": related_tests.run,
     "restore": restore.run,
     "try_suggestion": try_suggestion.run,
 }

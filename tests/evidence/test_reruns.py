@@ -1,4 +1,4 @@
-"""Whether a check that failed before and passes now was mended."""
+"""Which fixed tests are run once more on the base, and what is said if they are not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import pytest
 
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.detect import Check
-from bot.evidence.flaky import told
-from bot.evidence.mended import NOT_ASKED, PASSED_IN_PEACE, asked_again, is_to_be_asked_again
-from bot.evidence.ran import Ran
+from bot.evidence.reruns import ONE_RUN, Ran, confirmed, result_of, to_confirm
 from bot.evidence.tests import Reading, Times
 
 FAILED, PASSED = CheckState.FAILED, CheckState.PASSED
@@ -50,22 +48,29 @@ def ran(state: CheckState, tail: str = "", *failed: str) -> Ran:
 def test_only_a_failure_that_names_nothing_of_the_change_is_asked_again(
     before: Ran, after: Ran, changed: list[str], asked: bool
 ) -> None:
-    assert is_to_be_asked_again(before, after, changed) is asked
+    assert (to_confirm(before, after, changed) is not None) is asked
 
 
-def test_what_passes_then_is_flaky_with_its_tests_and_mended_by_nobody() -> None:
-    before = asked_again(ran(FAILED, "", "tests/test_b.py::test"), ran(PASSED))
-    result = told(
-        CHECK, before, Ran(CheckRun(PASSED), Reading("pytest's output", {"tests/test_b.py::test": Times(1)}))
-    )
-    assert (result.flaky, result.before.note) == (True, PASSED_IN_PEACE)
+def test_a_test_that_passes_then_is_flaky_and_not_fixed() -> None:
+    name = "tests/test_b.py::test"
+    second = Ran(CheckRun(PASSED), Reading("pytest's output", {name: Times(1)}))
+    before = confirmed(ran(FAILED, "", name), second)
+    result = result_of(CHECK, before, Ran(CheckRun(PASSED), Reading("pytest's output", {name: Times(1)})))
+    assert result.before.note == ""
     assert result.tests is not None
-    assert (result.tests.mended, result.tests.flaky) == ((), ("tests/test_b.py::test",))
+    assert (result.tests.mended, result.tests.flaky) == ((), (name,))
 
 
-def test_what_fails_again_is_known_to_and_what_cannot_be_asked_is_not() -> None:
-    first = ran(FAILED)
-    assert asked_again(first, ran(FAILED)) == first
+def test_only_what_was_not_flaky_at_once_is_run_once_more() -> None:
+    before = ran(FAILED, "", "t.py::a", "t.py::b")
+    again = Reading("pytest's output", {"t.py::a": Times(passed=1), "t.py::b": Times(failed=1)})
+    assert to_confirm(Ran(before.run, before.reading, again), ran(PASSED), []) == {"t.py::b"}
+
+
+def test_what_fails_again_is_known_to_and_what_cannot_be_run_again_is_not() -> None:
+    first = ran(FAILED, "", "t.py::a")
+    again = Reading("pytest's output", {"t.py::a": Times(failed=1)})
+    assert confirmed(first, Ran(CheckRun(FAILED), again)).run.note == ""
     for second in (None, ran(CheckState.TIMED_OUT), ran(CheckState.NOT_RUN)):
-        found = asked_again(first, second)
-        assert (found.run.state, found.run.note, found.passed_in_peace) == (FAILED, NOT_ASKED, False)
+        assert confirmed(first, second).run.note == ONE_RUN
+        assert confirmed(Ran(first.run, first.reading, again), second).run.note == "", "it failed twice"

@@ -1,0 +1,76 @@
+"""Which tests are related to changed files: by name, and by who imports them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.workshop.host.tools import related_tests
+
+PYTHON = {
+    "src/shop/__init__.py": "from .money import cents\n",
+    "src/shop/money.py": "def cents(x): return x\n",
+    "src/shop/cart.py": "from . import money\nfrom .tax import rate\n",
+    "src/shop/tax.py": "rate = 1\n",
+    "src/shop/far.py": "import shop.cart\n",
+    "src/shop/farther.py": "import shop.far\n",
+    "tests/test_cart.py": "import shop.cart\n",
+    "tests/test_public.py": "from shop import cents\n",
+    "tests/test_money_rounding.py": "pass\n",
+    "tests/test_far.py": "import shop.farther\n",
+    "tests/test_other.py": "import os\n",
+    "tests/test_broken.py": "def (:\n",
+    "tests/unit/conftest.py": "",
+    "tests/unit/test_u.py": "",
+    ".venv/lib/test_money.py": "import shop.money\n",
+}
+
+
+def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "python") -> list[str]:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return related_tests.find(folder, kind, changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        (
+            ["src/shop/money.py"],
+            ["tests/test_money_rounding.py", "tests/test_public.py", "tests/test_cart.py"],
+        ),
+        (["src/shop/tax.py"], ["tests/test_cart.py"]),
+        (["tests/test_other.py"], ["tests/test_other.py"]),
+        (["tests/unit/conftest.py"], ["tests/unit/test_u.py"]),
+        (["README.md", "src/shop/gone.py"], []),
+    ],
+)
+def test_tests_of_python_by_name_and_by_import(tmp_path: Path, changed: list[str], tests: list[str]) -> None:
+    assert sorted(found(tmp_path, PYTHON, *changed)) == sorted(tests)
+
+
+def test_a_file_that_no_parser_survives_costs_nothing(tmp_path: Path) -> None:
+    deep = {
+        "a.py": "",
+        "test_a.py": "import a\n",
+        "deep.py": f"x = {'(' * 5000}1{')' * 5000}\n",
+        "nul.py": "\0",
+    }
+    assert found(tmp_path, deep, "a.py") == ["test_a.py"]
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "test_link.py").symlink_to("/etc/passwd")
+    assert found(tmp_path, {"a.py": ""}, "test_link.py") == []
+
+
+def test_crates_by_the_nearest_manifest(tmp_path: Path) -> None:
+    files = {
+        "Cargo.toml": "[workspace]\nmembers = ['crates/*']\n",
+        "crates/a/Cargo.toml": "[package]\nname = 'alpha'\n",
+        "crates/a/src/lib.rs": "",
+    }
+    assert found(tmp_path, files, "crates/a/src/lib.rs", "top.rs", kind="rust") == ["alpha"]
