@@ -33,9 +33,9 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Verb  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.github.plain import Api, ApiError  # noqa: E402
-from bot.intake.answers import Ignored  # noqa: E402
+from bot.intake.answers import Ignored, no_access  # noqa: E402
 from bot.intake.asked import Asked, Cause, Given, recognise  # noqa: E402
-from bot.intake.event import REVIEW_COMMENT, read_event  # noqa: E402
+from bot.intake.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
 from bot.intake.payload import Account  # noqa: E402
 from bot.policy.place import policy_file  # noqa: E402
 from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, request_key, told_to  # noqa: E402
@@ -114,18 +114,20 @@ class Check:
         return Decision(True, f"{author.login} may read here; what else, the policy says.")
 
     def _stranger(self, author: Account) -> Decision:
-        """Somebody without any right: one word a day, and only for a command, unless the policy speaks of them."""
+        """Somebody without any right: one answer a day, and only to a command, unless the policy speaks of them."""
         login, command = author.login, self.asked.command
         if "outsider" in self.policy or "thread_author" in self.policy:
             return Decision(True, f"{login} has no right here, and {self.file} speaks of such people.")
-        if command is None:
+        if command is None or command.missed:
             return Decision(False, f"{login} has no right here, so nothing that they do sets anything off.")
         told = self._told_today(author.id)
         if command.verb in FOR_EVERYBODY and not told:
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
-        silent = " They were told today." if told else ""
-        said = f"{login} may not give commands here: that takes write permission.{silent}"
-        return Decision(False, said, refuse=not told)
+        if told:
+            return Decision(False, f"{login} may not give commands here, and was told today.")
+        pull = self.asked.subject is not None and self.asked.subject.is_pull_request
+        verb = Verb.FIX if command.problem or command.verb in INSTANT else command.verb
+        return Decision(False, no_access(login, verb, on_pull=pull, policy_file=self.file), refuse=True)
 
     @property
     def _is_draft(self) -> bool:
@@ -162,10 +164,16 @@ class Greeting:
         self.server = environment.get("GITHUB_SERVER_URL", "")
         self.job = environment.get("GITHUB_REPOSITORY", "")
 
-    def react(self) -> None:
+    def react(self, content: str = "eyes") -> None:
         trigger = self.asked.trigger
         kind = "pulls" if trigger.event == REVIEW_COMMENT else "issues"
-        self.api.post(f"{self.base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": "eyes"})
+        self.api.post(f"{self.base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": content})
+
+    def answer(self, text: str, **fields: str | int) -> None:
+        """A comment in the conversation."""
+        trigger = self.asked.trigger
+        told = mark(REFUSED, request=request_key(trigger.event, trigger.comment_id), **fields)
+        self.api.post(f"{self.base}/issues/{self.asked.number}/comments", {"body": marked(text, told)})
 
     def begin(self, *, queued: bool) -> str:
         """Write the progress comment; its id. `queued` is for a run that may have to wait for one before it."""
@@ -206,6 +214,8 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     comment = answered(asked, decision, api, environment, actions)
     if not decision.go:
         return end(actions, decision.reason, "refused")
+    if asked.command and is_missed(asked, decision):
+        return end(actions, asked.command.problem, "refused")
     say(actions, decision.reason)
     actions.set_output("verb", asked.command.verb.value if asked.command else "")
     return go_on(actions, comment, gate=gate)
@@ -222,13 +232,15 @@ def answered(
     greeting = Greeting(asked, api, environment)
     try:
         if decision.refuse and asked.asker and asked.number:
-            told = mark(REFUSED, request=request_key(trigger.event, trigger.comment_id), to=asked.asker.id)
-            comments = f"/repos/{asked.repository.name}/issues/{asked.number}/comments"
-            api.post(comments, {"body": marked(decision.reason, told)})
+            greeting.answer(decision.reason, to=asked.asker.id)
         if command is None or not (decision.go and trigger.comment_id) or is_off(environment):
             return ""
+        if is_missed(asked, decision):
+            greeting.answer(command.problem)
         try:
-            greeting.react()
+            # Whoever is not known yet may be told by the program, which then reacts.
+            if not command.missed or decision.known:
+                greeting.react("confused" if command.problem else "eyes")
         except ApiError as error:
             # On lines of a diff it takes a token that may write to pull requests.
             actions.print(f"note: no reaction to the comment: {error}")
@@ -237,6 +249,12 @@ def answered(
     except ApiError as error:
         actions.print(f"note: the thread could not be told: {error}")
     return ""
+
+
+def is_missed(asked: Asked, decision: Decision) -> bool:
+    """Whether somebody who may command wrote something that is no command, and can be told so here."""
+    command = asked.command
+    return command is not None and command.missed and decision.known and asked.trigger.event == ISSUE_COMMENT
 
 
 def is_off(environment: Mapping[str, str]) -> bool:

@@ -16,6 +16,15 @@ class Refusal:
     exit_code: ExitCode = ExitCode.REFUSED
 
 
+def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
+    """What somebody without access reads who wrote a command: the policy would let nobody of theirs."""
+    noun = "pull request" if on_pull else "issue"
+    return (
+        f"Thanks for your interest, {login}. Only people with write access to this repository can start me here. A "
+        f"maintainer can run `/agent {verb}` on this {noun}, or allow others in `{policy_file}`."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """Nobody asked for anything. `reason` is one sentence for the log."""

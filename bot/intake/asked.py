@@ -12,7 +12,7 @@ from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Tier, Trigger
 from bot.contracts.threads import OWN_MARKER, RepositoryData
 from bot.intake.answers import Ignored
-from bot.intake.command import Command, mentions_agent, parse_command
+from bot.intake.command import Command, mentions_agent, missed_command, parse_command
 from bot.intake.event import (
     CommentEvent,
     DispatchEvent,
@@ -259,6 +259,8 @@ def _command_in(body: str, noun: str) -> Command | Ignored:
     command = parse_command(body)
     if command is not None:
         return command
+    if noun != "issue" and (missed := missed_command(body)) is not None:
+        return missed
     if mentions_agent(body):
         return Ignored(
             f"Nothing to do: the {noun} mentions `/agent`, but a command starts the first line of a {noun}."

@@ -16,10 +16,12 @@ most three spaces before it: so never inside a quote, a code block, or running t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.request import Verb
+from bot.intake.code import BEGIN, END, marked
+from bot.intake.found import Found
 from bot.intake.hygiene import clean
 from bot.intake.nearest import nearest
 
@@ -65,6 +67,18 @@ _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 _SHA = re.compile(r"[0-9a-fA-F]{12,40}")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
 _AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
+_VERBS = frozenset(verb.value for verb in Verb)
+# Words that people put before a request, up to four, then the token in any case.
+_MISSED = re.compile(
+    r" {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
+    r"[,:!]? +){0,4})(/agent)(?=[\s:,!]|$)[:,!]?[ \t]*(.*)",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[A-Za-z0-9 ,.'?!-]{1,60}")
+_CODE = re.compile(f"{BEGIN}[^{END}]*{END}")
+_ELEMENT = re.compile(
+    r"<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
 # What git's check-ref-format refuses, and names that would be read as something other than a branch: a ref
 # from elsewhere (`refs/`, `pull/`: a fork's head) or an object's id.
 _NOT_A_BRANCH = re.compile(
@@ -78,14 +92,15 @@ class Command:
     """A command as written. `instruction` is empty for "this issue", and has hidden text taken out.
 
     `options` holds values as text (`draft`, `dry-run` and `full` are "true" or "false"), and under `plan` the hash
-    that `approve` names. `problem` is one sentence for its author where it cannot be carried out as written; verb
-    and options mean nothing then.
+    that `approve` names. `problem` is one sentence for its author if it cannot be carried out as written; verb
+    and options mean nothing then. `missed` says that it is no command, and only looks as if one was meant.
     """
 
     verb: Verb
     instruction: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+    missed: bool = False
 
 
 class _ProblemError(Exception):
@@ -107,6 +122,39 @@ def parse_command(body: str) -> Command | None:
     except _ProblemError as problem:
         return Command(Verb.FIX, problem=str(problem))
     return Command(verb, instruction, options)
+
+
+def missed_command(body: str) -> Command | None:
+    """What somebody seems to have meant as a command and wrote otherwise, as in `please /agent fix this` or
+    `/Agent fix`; `None` for everything else. Nothing inside code, quotations, HTML or comments counts."""
+    if not re.search(_ADDRESS, body, re.IGNORECASE):
+        return None
+    for line in _prose(body):
+        found = _MISSED.match(line)
+        if found is None:
+            continue
+        lead, token, rest = found.groups()
+        verb = rest.split(None, 1)[0].rstrip(".,:;!?").lower() if rest else ""
+        # A line that begins with the token in another case is addressed to nobody else.
+        if verb not in _VERBS and (lead or token == _ADDRESS):
+            continue
+        meant = rest if _PLAIN.fullmatch(rest) else verb if verb in _VERBS else "fix this"
+        problem = (
+            "This was not read as a command. A command is the first thing in a comment, in lower case: "
+            f"`{_ADDRESS} {meant.strip()}`"
+        )
+        return Command(Verb.FIX, problem=problem, missed=True)
+    return None
+
+
+def _prose(body: str) -> Iterator[str]:
+    """The lines of `body` that are neither code nor quoted nor hidden."""
+    text = _ELEMENT.sub("", marked(clean(body).text, Found()))
+    quoted = False
+    for line in _CODE.sub("`", text).split("\n"):
+        quoted = line.lstrip().startswith(">") or (quoted and bool(line.strip()))
+        if not quoted and not line.startswith(("    ", "\t")):
+            yield line
 
 
 def mentions_agent(body: str) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier, Verb
 from bot.contracts.threads import IssueData, PullReader, ThreadReader
 from bot.intake.admission import Admission
-from bot.intake.answers import Ignored, Refusal
+from bot.intake.answers import Ignored, Refusal, no_access
 from bot.intake.asked import NOTHING_GIVEN, Asked, Cause, Given, recognise
 from bot.intake.command import Command
 from bot.intake.context import bare_thread, build_thread
@@ -97,13 +97,16 @@ def _refuse(command: Command, actor: Actor, asked: Asked, admission: Admission) 
 
     wants = None if command.problem else command.verb
     if not any(may(verb) for verb in Verb if verb not in _FOR_EVERYBODY) and not (wants and may(wants)):
-        return Refusal(f"{actor.login} may not give commands here: that takes write permission.", said=True)
+        on_pull = asked.subject is not None and asked.subject.is_pull_request
+        verb = wants if wants and wants not in INSTANT else Verb.FIX
+        reason = no_access(actor.login, verb, on_pull=on_pull, policy_file=POLICY_FILE)
+        return Refusal(reason, said=not command.missed)
     if command.problem:
         return Refusal(command.problem, said=True, exit_code=ExitCode.USAGE)
     if not may(command.verb):
         return Refusal(
             f"{actor.login} may not use `/agent {command.verb}` here: "
-            f"this repository's policy does not give it to the tier {actor.tier}.",
+            f"this repository's policy does not allow it for the tier {actor.tier}.",
             said=True,
         )
     reason = admission.out_of_bounds(command.options)

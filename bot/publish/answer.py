@@ -38,10 +38,7 @@ def publish_answer(telling: Telling) -> tuple[str, ...]:
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
     """The comment, without its mark; `on_lines`, in a thread on lines of a diff, what goes beyond two sentences is
     folded. Raises `PublishError` for a bundle that holds nothing to say."""
-    thread = outcome.request.thread
-    hidden = [thread.hidden] if thread and thread.hidden else []
-    tail = [shown_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]
-    tail.append(footer(outcome, links))
+    tail = [*notes_of(outcome), footer(outcome, links)]
     if outcome.status is Status.NEEDS_INPUT:
         question = shown_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
         how = "Answer with `/agent continue` and your answer: the run goes on from where it stopped."
@@ -49,6 +46,13 @@ def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> st
     room = ROOM - sum(len(part) + 2 for part in tail)
     answer = shown_answer(_text(outcome.answer, "answer"), room, rest(links))
     return "\n\n".join([markdown.folded(answer) if on_lines else answer, *tail])
+
+
+def notes_of(outcome: Outcome) -> list[str]:
+    """What people are told of a run besides its result."""
+    thread = outcome.request.thread
+    hidden = [thread.hidden] if thread and thread.hidden else []
+    return [shown_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]
 
 
 def rest(links: Links) -> str:

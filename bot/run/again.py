@@ -28,7 +28,7 @@ from bot.intake.who import tier_of
 from bot.publish.plan.approved import plan_gone_on_with
 from bot.publish.thread.markers import asking_comment
 from bot.publish.thread.place import Place, key_of
-from bot.publish.thread.traces import Trace, newest_requests, traces
+from bot.publish.thread.traces import Trace, comes_before, newest_requests, traces
 
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -76,7 +76,7 @@ def repeated(
     the key of the request that it repeats."""
     if not isinstance(event, CommentEvent | ReviewEvent):
         return _refused("`/agent retry` is for a comment in the thread whose last request is meant.")
-    found = last_request(place, thread, github)
+    found = last_request(place, thread, github, actor)
     if isinstance(found, Refusal):
         return found
     verb = found.command.verb
@@ -89,36 +89,45 @@ def repeated(
     return replace(event, body=_with_options(found, own.options if own else {})), found.trace.asked
 
 
-def last_request(place: Place, thread: Thread, github: GitHub) -> Earlier | Refusal:
-    """The newest request before the one at `place` that a run began to work on."""
-    trace = last_trace(place, thread, github)
+def last_request(place: Place, thread: Thread, github: GitHub, actor: Actor) -> Earlier | Refusal:
+    """The newest request before the one at `place` that a run began to work on, unless a later one of `actor`'s was
+    refused: that is then the last, and there is nothing to do again."""
+    found = traces(
+        github, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
+    )
+    trace = next(iter(newest_requests(found, place.key)), None)
+    refused = [one for one in found if one.refused == actor.id and comes_before(one.key, place.key)]
+    if any(trace is None or comes_before(trace.key, one.key) for one in refused):
+        return _refused(
+            "Your last request here was refused, so there is nothing to do again. Write the command that you want, as "
+            "in `/agent fix this`."
+        )
     if trace is None:
         return _refused(
             "There is no earlier request in this thread: say what is to be done, as in `/agent fix this`."
         )
     if not asking_comment(trace.asked)[0]:
         return _refused("The last run here was not asked for in a comment: say what is to be done.")
-    found = _comment(github, place.repository, trace.asked)
-    if found is None:
+    asked = _comment(github, place.repository, trace.asked)
+    if asked is None:
         return _refused(
             "The comment that asked last was deleted: say what is to be done, as in `/agent fix this`."
         )
-    if found.updated_at != found.created_at and found.updated_at >= place.since:
+    if asked.updated_at != asked.created_at and asked.updated_at >= place.since:
         return _refused("The comment that asked last was edited after this: look at it and ask again.")
-    command = parse_command(found.body)
+    command = parse_command(asked.body)
     if command is None or command.problem or command.verb is Verb.RETRY:
         return _refused("The comment that asked last holds no command any more: say what is to be done.")
-    return Earlier(trace, command, found.body, found.author)
+    return Earlier(trace, command, asked.body, asked.author)
 
 
-def last_trace(place: Place, thread: Thread, github: GitHub, *, begun: bool = False) -> Trace | None:
-    """Our newest progress comment for another request of the thread; of one that a run has `begun`, where only that
-    counts."""
+def last_trace(place: Place, thread: Thread, github: GitHub) -> Trace | None:
+    """Our newest progress comment for another request of the thread that a run has begun."""
     found = traces(
         github, place.repository, place.number, thread_url=thread.url, is_pull=thread.is_pull_request
     )
     requests = newest_requests(found, place.key)
-    return next((one for one in requests if not (begun and one.queued)), None)
+    return next((one for one in requests if not one.queued), None)
 
 
 def event_behind(
@@ -141,7 +150,7 @@ def continued(request: Request, place: Place, github: GitHub) -> Request | Refus
     Only whoever asked for that run, or a maintainer, may."""
     if request.thread is None:
         return _refused("`/agent continue` is for a thread in which something was asked for.")
-    last = last_trace(place, request.thread, github, begun=True)
+    last = last_trace(place, request.thread, github)
     if last is None:
         return _refused("There is nothing to go on from in this thread: ask with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:

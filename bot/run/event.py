@@ -17,10 +17,12 @@ from bot.contracts.request import Request, Tier, Verb
 from bot.gate.secrets import Finder
 from bot.github.app import Access
 from bot.github.client import GitHub
+from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.intake.asked import Asked, Cause
-from bot.intake.event import Event, read_event
+from bot.intake.command import Command
+from bot.intake.event import REVIEW_COMMENT, Event, read_event
 from bot.intake.request import INSTANT, Given, Ignored, Refusal, build_request, recognise
 from bot.intake.who import tier_of
 from bot.policy.admit import admission
@@ -219,6 +221,7 @@ class _Handling:
         return tries_at(self.github, repository, number, head_sha)
 
     def refuse(self, refusal: Refusal) -> EventEnded:
+        command = self.wanted.command
         if refusal.said and self.stranger:
             tell_stranger(
                 self.host,
@@ -230,8 +233,27 @@ class _Handling:
                 self.watch,
             )
         elif refusal.said:
-            tell(self.host, self.place, refusal.reason, self.watch)
+            if command is not None and command.missed and self.wanted.trigger.comment_id:
+                self._shrug()
+            tell(self.host, self.place, refusal.reason, self.watch, self._refused_fields(command))
         return EventEnded(refusal.exit_code, refusal.reason)
+
+    def _shrug(self) -> None:
+        """A reaction to what was meant as a command and is none."""
+        trigger = self.wanted.trigger
+        try:
+            self.host.add_reaction(
+                self.wanted.repository.name, trigger.comment_id, "confused", trigger.event == REVIEW_COMMENT
+            )
+        except GitHubError as error:
+            self.watch(f"note: no reaction to the comment: {error}")
+
+    def _refused_fields(self, command: Command | None) -> dict[str, str]:
+        """For the mark: a `retry` of the same person does not reach past a request that was refused."""
+        asker = self.wanted.asker
+        if command is None or command.problem or asker is None or command.verb in (Verb.RETRY, *INSTANT):
+            return {}
+        return {"refused": str(asker.id)}
 
     @property
     def stranger(self) -> int:

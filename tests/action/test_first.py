@@ -113,6 +113,19 @@ def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: 
     assert [line for line in ran.calls if line.endswith("/reactions")]
 
 
+@pytest.mark.parametrize("body", ["please /agent fix this", "/Agent fix this"])
+def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(stage: Stage, body: str) -> None:
+    event = stage.ask(body)
+    ran = first(stage, event)
+    assert (ran.code, ran.goes_on) == (0, False)
+    [comment] = stage.bot_comments()
+    assert comment.startswith("This was not read as a command.")
+    assert "`/agent fix this`" in comment.partition("\n")[0]
+    reactions = stage.get(f"issues/comments/{event['comment']['id']}/reactions")
+    assert [one["content"] for one in reactions] == ["confused"]
+    silent(stage, stage.ask(body, REPORTER), "sets anything off")
+
+
 def test_a_contributor_goes_on_and_gets_no_progress_comment_yet(stage: Stage) -> None:
     stage.forge.grant(stage.repo, REPORTER, "triage")
     ran = first(stage, stage.ask("/agent review", REPORTER))
@@ -285,7 +298,8 @@ def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
     ran = first(stage, stage.ask("/agent fix this", REPORTER))
     assert not ran.goes_on
     [told] = stage.bot_comments()
-    assert told.startswith(f"{REPORTER} may not give commands here: that takes write permission.")
+    assert told.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
+    assert "A maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`." in told
     assert len(ran.calls) <= 5
     silent(stage, stage.ask("/agent fix this", REPORTER), "told today")
     elsewhere = stage.new_issue()

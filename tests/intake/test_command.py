@@ -7,7 +7,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.request import Verb
-from bot.intake.command import OPTIONS, OPTIONS_OF, Command, mentions_agent, parse_command
+from bot.intake.command import (
+    OPTIONS,
+    OPTIONS_OF,
+    Command,
+    mentions_agent,
+    missed_command,
+    parse_command,
+)
+
+MISSED = {
+    "please /agent fix this": "/agent fix this",
+    "Please, /agent review": "/agent review",
+    "@someone can you /agent explain why?": "/agent explain why?",
+    "/Agent fix this": "/agent fix this",
+    "/AGENT": "/agent fix this",
+    "/Agent the parser is broken": "/agent the parser is broken",
+    "/agent: fix this": "/agent fix this",
+    "Thanks for the report!\n\n/agent fix this": "/agent fix this",
+    "please /agent fix `x` @ann": "/agent fix",
+}
+NOT_MISSED = [
+    "/agent fix this", "nothing", "the /agent fix command is documented", "see src/agent fix", "Use /agent for that.",
+    "`please /agent fix this`", "Use `/Agent fix this` for it.", "> please /agent fix this", "> Said\n/Agent fix this",
+    "```\n/Agent fix this\n```", "~~~\nplease /agent fix this\n~~~", "    /Agent fix this", "<!-- /Agent fix this -->",
+    "x\n<!--\nplease /agent fix this\n-->", "<pre>\n/Agent fix this\n</pre>", "<details>\n\n/Agent fix\n\n</details>",
+    "- /Agent fix this", "/agents fix this", "Later\n\n/agent is a fine program",
+]  # fmt: skip
 
 COMMANDS = {
     "/agent": Command(Verb.FIX),
@@ -231,3 +257,25 @@ def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
         assert command.options[key]
     else:
         assert f"`--{key}` means nothing to `/agent {verb}`" in command.problem
+
+
+@pytest.mark.parametrize("body", MISSED)
+def test_what_was_meant_as_a_command_is_named_with_its_right_form(body: str) -> None:
+    assert parse_command(body) is None or parse_command(body) == missed_command(body)
+    missed = missed_command(body)
+    assert missed is not None
+    assert missed.missed
+    assert missed.problem.endswith(f"in lower case: `{MISSED[body]}`")
+
+
+@pytest.mark.parametrize("body", NOT_MISSED)
+def test_what_speaks_of_the_bot_or_is_code_or_quoted_was_not_meant_as_one(body: str) -> None:
+    assert parse_command(body) is not None or missed_command(body) is None
+
+
+@given(st.text(alphabet="/agentA fix`>\n \t<!-pre@:", max_size=60))
+def test_what_is_shown_of_it_is_one_line_of_harmless_text(body: str) -> None:
+    missed = missed_command(body)
+    if missed is not None:
+        assert missed.problem.count("`") == 2
+        assert "\n" not in missed.problem

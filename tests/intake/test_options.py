@@ -91,7 +91,7 @@ def test_who_may_not_ask_at_all_is_not_told_which_models_there_are(tmp_path: Pat
     refusal = build_request(event, stranger, lambda: NO_VERBS)
     assert isinstance(refusal, Refusal)
     assert "openai" not in refusal.reason
-    assert "may not give commands here" in refusal.reason
+    assert "Only people with write access" in refusal.reason
 
 
 @pytest.mark.parametrize(

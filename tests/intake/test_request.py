@@ -75,7 +75,7 @@ IGNORED = {
     None: "has no `/agent` command",
     "> /agent fix it\n\nplease do not": "mentions `/agent`",
     "```\n/agent fix it\n```": "mentions `/agent`",
-    "could you /agent fix it": "mentions `/agent`",
+    "I would use /agent fix for it": "mentions `/agent`",
     "/agent fix it\n\n<!-- slash-agent progress -->": "this bot's own",
 }
 
@@ -120,7 +120,9 @@ def test_the_policy_is_not_read_for_a_comment_that_is_no_command(tmp_path: Path)
 def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read(tmp_path: Path) -> None:
     threads = Threads(OUTSIDER)
     assert _build(tmp_path, "/agent fix it", threads) == Refusal(
-        "octocat may not give commands here: that takes write permission.", said=True
+        "Thanks for your interest, octocat. Only people with write access to this repository can start me here. A "
+        "maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`.",
+        said=True,
     )
     assert threads.asked == ["permission acme/calc octocat"]
 
@@ -134,7 +136,7 @@ def test_an_outsider_learns_nothing_about_their_command(tmp_path: Path) -> None:
 def test_a_contributor_may_not_fix(tmp_path: Path) -> None:
     assert _build(tmp_path, "/agent fix it", Threads(READER)) == Refusal(
         "octocat may not use `/agent fix` here: "
-        "this repository's policy does not give it to the tier contributor.",
+        "this repository's policy does not allow it for the tier contributor.",
         said=True,
     )
 

@@ -137,6 +137,32 @@ def test_a_mark_that_a_person_wrote_is_no_request(stage: Stage) -> None:
     assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
 
 
+def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
+    """The last request was the refused one; what came before it is not what was meant."""
+    event = stage.ask("/agent fix the carry")
+    act(stage, [Say("I will not.")], event)
+    stage.forge.edit_comment(stage.repo, stage.sample.comment, "/agent fix this")
+    policy = "version: 1\noptions: {models: []}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    assert "`--model a/b`" in nothing_asked(stage, "/agent continue --model a/b")
+    assert "was refused, so there is nothing to do again" in nothing_asked(stage, "/agent retry")
+    assert "was refused, so there is nothing to do again" in nothing_asked(stage, "/agent retry")
+    # A new request takes its place.
+    act(stage, [Say("I will not.")], stage.ask("/agent fix it"))
+    ran, _, asked = act(stage, [Say("No.")], stage.ask("/agent retry"))
+    assert (ran.code, len(asked)) == (0, 1)
+
+
+def test_a_budget_above_the_limit_is_told_with_the_result(stage: Stage) -> None:
+    event = stage.ask("/agent fix this --budget 300")
+    act(stage, [Say("It is right as it is.")], event)
+    assert (
+        stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(stage.event_file(event))).code
+        == 0
+    )
+    assert "A budget of $300.00 was asked for; the policy allows" in stage.bot_comments()[-1]
+
+
 # -- continue
 
 

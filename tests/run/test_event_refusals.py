@@ -40,9 +40,29 @@ def test_an_outsider_gets_one_line_and_nothing_is_begun(stage: Stage, model: Mod
     ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
     assert ran.code == 3
     [line] = stage.bot_comments()
-    assert line.splitlines()[0] == f"{REPORTER} may not give commands here: that takes write permission."
+    assert line.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
     assert_one_sentence(ran)
     assert_nothing_began(stage)
+
+
+def test_a_slip_of_somebody_who_may_command_gets_a_reaction_and_the_right_form(
+    stage: Stage, model: ModelServer
+) -> None:
+    event = stage.ask("Hello, /agent fix this")
+    ran = stage.run(model=model, event=event)
+    assert ran.code == 2
+    [line] = stage.bot_comments()
+    assert "`/agent fix this`" in line.partition("\n")[0]
+    reactions = stage.get(f"issues/comments/{event['comment']['id']}/reactions")
+    assert [one["content"] for one in reactions] == ["confused"]
+    assert_nothing_began(stage)
+
+
+def test_a_strangers_slip_gets_nothing(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run(model=model, event=stage.ask("please /agent fix this", REPORTER))
+    assert ran.code == 3
+    assert stage.bot_comments() == []
+    assert stage.writes() == []
 
 
 def test_a_refusal_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:

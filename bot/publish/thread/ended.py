@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.wording import money, sentence
-from bot.publish.answer import ROOM, rest
+from bot.publish.answer import ROOM, notes_of, rest
 from bot.publish.body.footer import Links, footer
 from bot.publish.body.title import title
 from bot.publish.published import Published
@@ -55,6 +55,7 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str
         ]
     if outcome.description.notes and not trouble:
         parts.append(markdown.quoted(shown_line(outcome.description.notes, 2000)))
+    parts += notes_of(outcome)
     parts.append(footer(outcome, links))
     if outcome.answer.strip() and not trouble:
         if outcome.status is Status.NO_CHANGE:

@@ -21,7 +21,7 @@ _KINDS = (PROGRESS, ENDED, ANSWER)
 class Trace:
     """One comment of ours, with its `id`. `key` is the request's, `of` the key of the one it repeats, `run` the
     Actions run that worked on it, 0 where the mark names none. `over` is false while that run may still be at it,
-    `queued` true where it never began."""
+    `queued` true where it never began. `refused` is the account whose request was refused, 0 for every other."""
 
     kind: str
     key: str
@@ -33,6 +33,7 @@ class Trace:
     updated_at: str
     queued: bool = False
     id: int = 0
+    refused: int = 0
 
     @property
     def asked(self) -> str:
@@ -65,9 +66,9 @@ def traces(
 
 
 def newest_requests(found: Iterable[Trace], own: str) -> list[Trace]:
-    """The progress comments for the requests before the one with the key `own`, newest first: in the order in which
-    they were begun, since an older one is edited later when its plan is carried out."""
-    mine = [one for one in found if one.kind == PROGRESS and comes_before(one.key, own)]
+    """The progress comments for the requests before the one with the key `own`, newest first, without those that were
+    refused: in the order in which they were begun, since an older one is edited when its plan is carried out."""
+    mine = [one for one in found if one.kind == PROGRESS and not one.refused and comes_before(one.key, own)]
     return sorted(mine, key=lambda one: one.id, reverse=True)
 
 
@@ -106,4 +107,5 @@ def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
         comment.updated_at,
         "queued" in fields,
         comment.id,
+        int(refused) if (refused := fields.get("refused", "")).isdecimal() and len(refused) < 20 else 0,
     )
