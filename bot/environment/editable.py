@@ -13,6 +13,10 @@ from bot.sandbox.confinement import Dependencies, EnvironmentFolder
 
 _MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
 _LARGEST = 1 << 20
+_PACKAGE = re.compile(
+    r"(?:(?P<folder>src)/)?(?P<name>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*)/__init__\.py"
+)
+"""The file that makes a package, at the root or in `src`."""
 
 
 def dependencies(
@@ -21,18 +25,27 @@ def dependencies(
     """`folders`, with what a Python in one of them must import from elsewhere. `tops` are the places that editable
     installs of the repository name: the checkout, or the tree that `setup:` ran in."""
     known = {"."}
+    packages: dict[str, str] = {}
     for path in tracked:
+        if package := _PACKAGE.fullmatch(path):
+            packages[package["name"]] = package["folder"] or "."
         while path := path.rpartition("/")[0]:
             known.add(path)
     wanted: dict[str, None] = {}
     redirected: set[str] = set()
+    copies: dict[str, str] = {}
     for site in _site_packages(folders):
+        copies |= {name: folder for name, folder in packages.items() if _is_copy(site / name)}
         for name, text in _hooks(site):
             leads = list(_leads(site, name, text, tops))
             if leads and known.issuperset(leads):
                 wanted |= dict.fromkeys(leads)
                 redirected.add(name)
-    return Dependencies(tuple(folders), tuple(wanted), frozenset(redirected))
+    return Dependencies(tuple(folders), tuple(wanted), frozenset(redirected), tuple(copies.items()))
+
+
+def _is_copy(package: Path) -> bool:
+    return package.is_dir() and not package.is_symlink() and (package / "__init__.py").is_file()
 
 
 def _site_packages(folders: Iterable[EnvironmentFolder]) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its ch
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """`root` is the work tree's path as the tools see it; `went_on` is whether the last run's bundle was there."""
+    """`root` is the work tree's path as the tools see it; `went_on` is whether the last run's bundle was there;
+    `copies` are packages of the repository that are installed as well, each with its folder in the tree."""
 
     request: Request
     checkout: Checkout
@@ -31,6 +33,7 @@ class Briefing:
     reviewing: Reviewing | None = None
     went_on: bool = False
     instructions: tuple[Instructions, ...] = ()
+    copies: Callable[[], Sequence[tuple[str, str]]] = tuple
 
     def facts(self) -> Facts:
         looked_at = self.reviewing.facts() if self.reviewing is not None else ()
@@ -39,7 +42,7 @@ class Briefing:
             platform=f"{platform.system()} {platform.machine()}",
             base_sha=self.checkout.base_sha,
             checks=() if self.profile.unrun else tuple(check.command for check in self.checks),
-            notes=(*looked_at, *self.checkout.notes, *self._missing_last()),
+            notes=(*looked_at, *self.checkout.notes, *self._missing_last(), *self._installed()),
             diff=self._diff(),
             unrun=self.profile.unrun or ("" if SHELL in self.profile.tools else _NO_COMMANDS),
             instructions=tuple((one.path, _whole(one)) for one in self.instructions),
@@ -51,6 +54,14 @@ class Briefing:
         carried_out = (f"This carries out the plan {plan.hash[:12]}.",) if plan is not None else ()
         not_run = (f"No code was run: {unrun}.",) if unrun else ()
         return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
+
+    def _installed(self) -> Iterator[str]:
+        for name, folder in self.copies():
+            place = self.root if folder == "." else f"{self.root}/{folder}"
+            yield (
+                f"outside of {place}, `import {name}` finds the copy that is installed in the Python environment, not "
+                f"the work tree's: set PYTHONPATH={place}"
+            )
 
     def _diff(self) -> str:
         if self.reviewing is not None:

@@ -178,7 +178,7 @@ class Run:
         told = instructions(checkout.git, sha, policy.agent.instructions, _near(job.request))
         self.briefing = Briefing(
             job.request, checkout, profile, self.root, self.rounds.checks, self.reviewing,
-            self.last is not None, told,
+            self.last is not None, told, self._copies,
         )  # fmt: skip
         self.judging = Judging(
             checkout, policy, self.tier, profile, self.trees, self.workshop, self.detector.redactor,
@@ -211,6 +211,10 @@ class Run:
         origin = self.job.origin.resolve()
         tracked = History(self.checkout).paths()
         return environment_folders(origin, Git(origin / ".git"), tracked, self.job.environment)
+
+    def _copies(self) -> tuple[tuple[str, str], ...]:
+        """Not waited for: the first request goes out while `setup:` runs."""
+        return () if self.trees.need_preparing else self.trees.outfit().dependencies.copies
 
     def _links(self) -> dict[str, str]:
         """What the agent's tree has of them, which is no change of the model's."""

@@ -52,11 +52,13 @@ class EnvironmentFolder:
 class Dependencies:
     """What a work tree needs beside the files of its commit. `import_from` are folders of the tree that Python must
     import from where an editable install leads elsewhere; `redirected` are the files of such installs, by name, that
-    this covers."""
+    this covers. `copies` are packages of the repository that are installed without `-e`, each with its folder in the
+    tree that would have to be imported from."""
 
     folders: tuple[EnvironmentFolder, ...] = ()
     import_from: tuple[str, ...] = ()
     redirected: frozenset[str] = frozenset()
+    copies: tuple[tuple[str, str], ...] = ()
 
 
 NO_DEPENDENCIES = Dependencies()

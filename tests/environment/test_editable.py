@@ -53,6 +53,17 @@ def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path
     assert imports(tmp_path) == ((), frozenset())
 
 
+def test_a_package_that_is_installed_without_e_is_named(site: Path, tmp_path: Path) -> None:
+    """Breaks: bot/environment/editable.py "if _is_copy(site / name)"."""
+    for name in ("app", "tests", "other"):
+        (site / name).mkdir()
+        (site / name / "__init__.py").touch()
+    (site / "flat").symlink_to(tmp_path)
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv", "bin")
+    found = dependencies([folder], [tmp_path / "app"], (*TRACKED, "tests/__init__.py"))
+    assert found.copies == (("app", "src"),)
+
+
 def test_a_link_or_a_pipe_in_its_place_is_not_opened(site: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(f"{tmp_path}/app/src\n")
     (site / "app.pth").symlink_to(tmp_path / "secret")

@@ -142,6 +142,52 @@ def test_a_linked_package_of_the_repository_is_the_changed_one(
     assert [file["path"] for file in outcome["files"]] == ["packages/own/index.js"]
 
 
+SETUP = """version: 1
+diagnostics: {checkers: []}
+bring: [.venv]
+setup:
+  - |
+    .venv/bin/python -c "import installed" && echo "$PWD/src" > .venv/lib/python3.%d/site-packages/_app.pth
+    echo loose > made
+checks: ['.venv/bin/python -m unittest -q tests/test_app.py && test -f made && ! echo x > .venv/made']
+"""
+
+
+@both
+def test_what_setup_made_is_shared_and_its_editable_install_tests_the_changed_tree(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """With Landlock it leads to the tree that setup ran in. Breaks: bot/run/trees.py "(tree,))"."""
+    policy = SETUP % sys.version_info[1]
+    files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\nmade\n"}
+    repo = make_repository(tmp_path / "app", files)
+    editable(repo, "pip")
+    [site] = repo.glob(".venv/lib/python3*/site-packages")
+    (site / "__editable__.app-0.pth").unlink()
+    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "src/app/__init__.py"}), BREAK["python"])
+    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
+    assert "43 != 42" in outcome["checks"][0]["after"]["tail"]
+    assert [file["path"] for file in outcome["files"]] == ["src/app/__init__.py"]
+
+
+@pytest.mark.bubblewrap
+def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/run/trees.py "issuperset(self._bring)"."""
+    policy = "version: 1\nbring: [.venv, cache]\n"
+    files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\ncache\n"}
+    repo = make_repository(tmp_path / "app", files)
+    editable(repo, "pip")
+    (repo / "cache").mkdir()
+    (repo / "cache/file").touch()
+    look = shell("echo x > cache/file && echo written; .venv/bin/python -c 'import app; print(app.answer())'")
+    with ModelServer([look, DONE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+        printed = server.requests[1].json["messages"][-1]["content"][0]["content"]
+    assert printed.startswith("written\n42\n")
+    assert "bringing cache" in ran.err
+    assert "bringing .venv" not in ran.err
+
+
 LOOK = """
 which python; python -c 'import installed; print(installed.__file__)'; .venv/bin/python -c 'print("as a path")'
 echo x > .venv/planted; echo y > .venv/lib/python*/site-packages/installed.py; git status --short; ls -a; tool
@@ -174,6 +220,20 @@ def _contents(folder: Path) -> dict[str, bytes | str]:
         for path in folder.rglob("*")
         if path.is_symlink() or path.is_file()
     }
+
+
+@pytest.mark.bubblewrap
+def test_the_model_is_told_of_a_copy_that_would_be_imported_instead(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/run/briefing.py "*self._installed()"."""
+    repo = make_repository(tmp_path / "app", PYTHON)
+    editable(repo, "pip")
+    [site] = repo.glob(".venv/lib/python3*/site-packages")
+    (site / "app").mkdir()
+    (site / "app/__init__.py").touch()
+    with ModelServer([DONE, DONE]) as server:
+        cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+        told = server.requests[0].json["messages"][0]["content"][0]["text"]
+    assert f"not the work tree's: set PYTHONPATH={repo}/src" in told
 
 
 @pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
