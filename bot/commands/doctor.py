@@ -9,22 +9,27 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from bot.checkout.git import clean_environment, git_program
 from bot.commands.options import add_text, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.wording import count_of
 from bot.doctor.finding import Finding, State, is_healthy
 from bot.doctor.here import look_here
 from bot.doctor.there import look_there
-from bot.github.actions import Actions
 from bot.run.github_env import read_github_environment
+from bot.terminal.printer import Printer, Style
 
 EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
 
-_MARKS = {State.OK: "ok     ", State.WARNING: "warning", State.MISSING: "MISSING", State.UNKNOWN: "unknown"}
+# What has to be mended comes first.
+_MARKS: Mapping[State, tuple[str, Style]] = {
+    State.MISSING: ("MISSING", "red"), State.WARNING: ("warning", "yellow"), State.UNKNOWN: ("unknown", "yellow"),
+    State.OK: ("ok     ", "green"),
+}  # fmt: skip
 _REMOTE = re.compile(r"[:/]([A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$")
 
 
@@ -42,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser, "--repositories", "SLASH_AGENT_REPOSITORIES", metavar="OWNER/NAME,...",
         help="the repositories of a central maintenance workflow",
     )  # fmt: skip
+    parser.add_argument("--verbose", action="store_true", help="show every canary of the sandbox")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 
@@ -52,14 +58,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError(f"There is no folder {root}.")
     listed = repositories_of(arguments.repositories)
     repository = arguments.repository or _origin(root)
-    findings = [*look_here(root, os.environ), *_on_github(repository), *_of_app(repository, listed)]
+    findings = [
+        *look_here(root, os.environ, verbose=arguments.verbose),
+        *_on_github(repository),
+        *_of_app(repository, listed),
+    ]
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
-        # Names and keys out of the repository's files are quoted: none of them is a command to the runner.
-        actions = Actions(os.environ, sys.stdout)
-        for line in _lines(findings):
-            actions.print(line)
+        _show(findings, Printer(sys.stdout, os.environ))
     return ExitCode.DONE if is_healthy(findings) else ExitCode.USAGE
 
 
@@ -102,11 +109,17 @@ def _origin(root: Path) -> str:
     return found.group(1) if found else ""
 
 
-def _lines(findings: list[Finding]) -> list[str]:
-    width = max(len(finding.name) for finding in findings)
-    lines = []
-    for finding in findings:
-        lines.append(f"{_MARKS[finding.state]}  {finding.name:<{width}}  {finding.said}")
-        if finding.fix:
-            lines.append(f"{'':9}{'':{width}}  fix: {finding.fix}")
-    return lines
+def _show(findings: Sequence[Finding], printer: Printer) -> None:
+    for state, (mark, style) in _MARKS.items():
+        for finding in findings:
+            if finding.state is state:
+                printer.verdict(mark, style, f"{finding.name}: {finding.said}")
+                for line in finding.fix.splitlines():
+                    printer.field("fix", line, "bold", copied=True)
+    missing = sum(finding.state is State.MISSING for finding in findings)
+    warnings = sum(finding.state is State.WARNING for finding in findings)
+    printer.line()
+    if missing:
+        printer.headline("bad", f"{count_of(missing, 'thing')} missing, {count_of(warnings, 'warning')}")
+    else:
+        printer.headline("good", f"nothing is missing, {count_of(warnings, 'warning')}")

@@ -16,6 +16,7 @@ from bot.environment.detected import Detected
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Policy
 from bot.providers.reach import PLACES, has_key, reach
+from bot.sandbox.choose import remedy
 from bot.tasks.file import is_task_file
 from bot.tasks.task import FOLDER
 from bot.workshop.client.wall import choose
@@ -46,11 +47,11 @@ _NOT_SOURCE = {
 }
 
 
-def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
+def look_here(root: Path, environment: Mapping[str, str], *, verbose: bool = False) -> list[Finding]:
     """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
     policy = _policy(root)
     return [
-        *sandbox(),
+        *sandbox(verbose=verbose),
         *models(environment),
         policy,
         *_checks(root, policy),
@@ -60,19 +61,25 @@ def look_here(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     ]
 
 
-def sandbox() -> list[Finding]:
-    """What a run would get here, shown by the same canaries, one line each; then why it is not the better one."""
+def sandbox(*, verbose: bool = False) -> list[Finding]:
+    """What a run would get here, and why it is not the better one. A canary gets a line of its own only if it was
+    reached, or with `verbose`."""
     name = "sandbox"
-    fix = "bash .github/action/setup-sandbox installs bubblewrap and allows it"
     try:
         wall = choose("auto").wall
     except NoSandboxError as error:
-        return [Finding(name, State.MISSING, str(error), fix)]
-    said = f"{wall.back_end} holds: every canary stayed out of reach. Tier {wall.tier}; {_kernel(wall)}."
+        return [Finding(name, State.MISSING, str(error), remedy())]
+    reached = sum(canary.inside for canary in wall.canaries)
+    held = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
+    said = f"{wall.back_end}, {held}. Tier {wall.tier}; {_kernel(wall)}."
     return [
-        Finding(name, State.OK, said),
-        *(Finding(name, State.WARNING, note, fix) for note in wall.notes),
-        *(Finding(f"{name}: {canary.name}", *_canary(canary)) for canary in wall.canaries),
+        Finding(name, State.WARNING if reached else State.OK, said),
+        *(Finding(name, State.WARNING, note, remedy()) for note in wall.notes),
+        *(
+            Finding(f"{name}: {canary.name}", *_canary(canary))
+            for canary in wall.canaries
+            if verbose or canary.inside
+        ),
     ]
 
 

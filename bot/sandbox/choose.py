@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from bot.contracts.errors import NoSandboxError
@@ -28,6 +29,44 @@ HOW_TO_FIX = (
 )
 
 _USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
+
+
+_PACKAGES = {
+    "apt-get": "sudo apt-get install bubblewrap", "dnf": "sudo dnf install bubblewrap",
+    "zypper": "sudo zypper install bubblewrap", "pacman": "sudo pacman -S bubblewrap", "apk": "sudo apk add bubblewrap",
+}  # fmt: skip
+_PROFILE = "/etc/apparmor.d/slash-agent-bwrap"
+_ALLOW = (
+    "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' "
+    f"'profile slash-agent-bwrap {{program}} flags=(unconfined) {{{{ userns, }}}}' | sudo tee {_PROFILE}\n"
+    f"sudo apparmor_parser -r {_PROFILE}"
+)
+# Switches of the kernel that keep programs from making user namespaces, with the value that does and what mends it.
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
+)
+
+
+def remedy(system: Path = Path("/proc/sys")) -> str:
+    """The commands that make bubblewrap work on this machine, one a line, as far as they can be told."""
+    program = _program()
+    if program is None:
+        known = next((command for manager, command in _PACKAGES.items() if shutil.which(manager)), None)
+        return known or "install bubblewrap with the package manager of your system"
+    for name, value, command in _SWITCHES:
+        if _switch(system / name) == value:
+            return command
+    if _switch(system / "kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return _ALLOW.format(program=program)
+    return f"{program} --unshare-all --ro-bind / / true says why; a container needs the right to make user namespaces"
+
+
+def _switch(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
 
 
 def candidates(setting: Setting) -> Candidates:
@@ -55,10 +94,14 @@ def candidates(setting: Setting) -> Candidates:
 
 def bubblewrap() -> Bubblewrap:
     """The one that is installed. Raises `NoSandboxError`."""
-    program = next((path for path in _USUAL if os.access(path, os.X_OK)), None) or shutil.which("bwrap")
+    program = _program()
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
     return Bubblewrap(os.path.abspath(program), _version(program))
+
+
+def _program() -> str | None:
+    return next((path for path in _USUAL if os.access(path, os.X_OK)), None) or shutil.which("bwrap")
 
 
 def landlock() -> Landlock:

@@ -85,6 +85,13 @@ class Printer:
             shown = shown[: max(self._width - len(name) - 2 - len(dots), 0)].rstrip() + dots
         self._write(f"{self._styled(name, 'bold')}  {shown}")
 
+    def verdict(self, mark: str, style: Style, text: str) -> None:
+        """`text` behind a word in colour, and below itself where it goes on."""
+        indent = " " * (len(mark) + 2)
+        for number, row in enumerate(self._wrapped(" ".join(lines_of(text)), indent)):
+            begun = f"{self._styled(mark, style, 'bold')}  " if number == 0 else indent
+            self._write(f"{begun}{row[len(indent) :]}")
+
     def line(self, text: str = "", style: Style = "") -> None:
         for part in lines_of(text):
             self._write(self._styled(part, style))

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from bot.doctor.finding import Finding, State
 from bot.doctor.here import leftovers, look_here, maintenance, models, sandbox, workflow
+from bot.sandbox.choose import remedy
 from tests.support.model_script import Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
@@ -21,22 +24,69 @@ def of(findings: list[Finding], name: str) -> Finding:
 
 @pytest.mark.bubblewrap
 def test_a_sandbox_that_holds_is_said_with_its_name() -> None:
-    found, *canaries = sandbox()
+    [found] = sandbox()
     assert (found.state, found.fix) == (State.OK, "")
-    assert found.said.startswith("bubblewrap")
-    assert "Tier T1; kernel " in found.said
+    assert re.fullmatch(r"bubblewrap [\d.]+, 15 of 15 canaries hold\. Tier T1; kernel .*", found.said)
+    _, *canaries = sandbox(verbose=True)
     assert len(canaries) == 15
     assert {canary.state for canary in canaries} == {State.OK}
 
 
-def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def managers(folder: Path, *names: str) -> str:
+    """A PATH with these programs, none of which does anything."""
+    for name in names:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "fix"),
+    [
+        ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
+        ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "sudo apparmor_parser -r"),
+        ("kernel/other", "1", "--unshare-all"),
+    ],
+)
+def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, value: str, fix: str
+) -> None:
     monkeypatch.setattr("bot.sandbox.choose._USUAL", ())
-    monkeypatch.setenv("PATH", "/nonexistent")
-    found, note, *_ = sandbox()
+    monkeypatch.setenv("PATH", managers(tmp_path, "bwrap"))
+    (tmp_path / switch).parent.mkdir(parents=True)
+    (tmp_path / switch).write_text(f"{value}\n")
+    assert fix in remedy(tmp_path)
+
+
+def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.sandbox.choose._USUAL", (f"{managers(tmp_path, 'bwrap')}/bwrap",))
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns").write_text("1\n")
+    write, load = remedy(tmp_path).splitlines()
+    profile = tmp_path / "profile"
+    done = subprocess.run(
+        ["sh", "-c", write.replace("sudo tee /etc/apparmor.d/slash-agent-bwrap", f"tee {profile}")],
+        env={"PATH": os.environ["PATH"] if "/bin" in os.environ["PATH"] else "/usr/bin:/bin"},
+        stdout=subprocess.DEVNULL, check=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    action = (Path(__file__).parents[2] / ".github" / "action" / "setup-sandbox").read_text()
+    [ours] = re.findall(r"<<'PROFILE'\n(.*?)\nPROFILE", action, re.DOTALL)
+    assert profile.read_text().split() == ours.replace("/usr/bin/bwrap", f"{tmp_path}/bwrap").split()
+    assert load == "sudo apparmor_parser -r /etc/apparmor.d/slash-agent-bwrap"
+
+
+def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.sandbox.choose._USUAL", ())
+    monkeypatch.setenv("PATH", managers(tmp_path, "apt-get"))
+    found, note = sandbox()
     assert (found.state, note.state) == (State.OK, State.WARNING)
     assert "Tier T2" in found.said
     assert "not installed" in note.said
-    assert "setup-sandbox" in note.fix
+    assert note.fix == "sudo apt-get install bubblewrap"
 
 
 def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +97,7 @@ def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     assert found.state is State.MISSING
     assert "not installed" in found.said
     assert "has no Landlock" in found.said
-    assert "setup-sandbox" in found.fix
+    assert "bubblewrap" in found.fix
 
 
 def test_no_key_at_all_is_one_finding() -> None:
