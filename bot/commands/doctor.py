@@ -25,7 +25,7 @@ from bot.terminal.printer import Printer, Style
 
 EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
 
-# What has to be mended comes first.
+# What has to be fixed comes first.
 _MARKS: Mapping[State, tuple[str, Style]] = {
     State.MISSING: ("MISSING", "red"), State.WARNING: ("warning", "yellow"), State.UNKNOWN: ("unknown", "yellow"),
     State.OK: ("ok     ", "green"),

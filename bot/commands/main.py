@@ -164,7 +164,7 @@ def _load(verb: str) -> ModuleType:
 def _internal_error(verb: str, error: Exception) -> ExitCode:
     """One sentence for people; the traceback for whoever asks, since it may quote what a journal would mask."""
     if os.environ.get("SLASH_AGENT_TRACEBACK"):
-        _say("".join(traceback.format_exception(error)).rstrip())
+        _say("".join(traceback.format_exception(error)).rstrip(), headline=False)
     _say(
         f"slash-agent {verb}: internal error, please report it: {type(error).__name__}: {error} "
         "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
@@ -172,9 +172,14 @@ def _internal_error(verb: str, error: Exception) -> ExitCode:
     return ExitCode.INTERNAL
 
 
-def _say(line: str) -> None:
+def _say(line: str, *, headline: bool = True) -> None:
     """An error may quote what a command of the repository printed: nothing of it is a command to the runner, and no
     secret."""
+    if headline and sys.stderr.isatty():
+        from bot.terminal.printer import Printer
+
+        Printer(sys.stderr, os.environ).headline("bad", _masked(line))
+        return
     from bot.github.actions import Actions
 
     Actions(os.environ, sys.stderr).print(_masked(line))

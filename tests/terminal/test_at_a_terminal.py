@@ -224,3 +224,10 @@ def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path) -> Non
     assert last["event"] == "ended"
     assert last["result"]["outcome"] is None
     assert last["result"]["reason"] in ran.stderr
+
+
+def test_an_error_is_a_headline_on_a_terminal(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    with Terminal(command("report", tmp_path / "none"), environment, columns=60) as terminal:
+        assert terminal.end() == 2
+    assert terminal.raw.startswith("\x1b[31;1m✘\x1b[0m \x1b[31;1mslash-agent report: ".encode())
