@@ -305,12 +305,36 @@ def test_everything_at_its_longest_fits() -> None:
     assert "Refs #7" in body
 
 
+def test_what_of_an_approved_plan_was_done_is_told_step_by_step() -> None:
+    touched, other = FILES[0].path, "tests/test_other.py"
+    steps = (
+        PlanStep("Sum in cents", (touched,)),
+        PlanStep("Test it", (touched, other)),
+        PlanStep("Look at it"),
+    )
+    held = (WithheldFile(".github/ci.yml", "is protected"),)
+    steps = (
+        *steps,
+        PlanStep("Run it in CI", (".github/ci.yml",)),
+        PlanStep("Tidy up", (touched.partition("/")[0],)),
+    )
+    body = render_body(
+        make_outcome(request=make_request(verb=Verb.APPROVE, plan=Plan("Sum", steps))), FILES, held
+    )
+    assert f"1. ✅ Sum in cents (changed: `{touched}`)\n" in body
+    assert f"2. ⚠️ Test it (changed: `{touched}`; not touched: `{other}`)\n" in body
+    assert "3. Look at it (names no file)\n" in body
+    assert "4. ⚠️ Run it in CI (held back: `.github/ci.yml`)\n" in body
+    assert "5. ✅ Tidy up (changed: " in body
+    assert f"- step 2 of the plan names `{other}`, which this change does not touch" in body
+
+
 def test_an_approved_plan_and_who_approved_it_are_named() -> None:
     plan = Plan("Sum exactly", (PlanStep("Sum in cents"), PlanStep("Round once")))
     body = render_body(make_outcome(request=make_request(verb=Verb.APPROVE, plan=plan)), FILES, ())
     assert f"Carries out the plan `{plan.hash[:12]}`, **Sum exactly**, approved by **ann**" in body
     assert "in [#7](https://github.test/octo/hello/issues/7#issuecomment-11)" in body
-    assert "<details><summary>2 steps</summary>\n\n1. Sum in cents\n2. Round once\n\n</details>" in body
+    assert "\n\n1. Sum in cents (names no file)\n2. Round once (names no file)\n\n" in body
     assert "Asked by" not in body
 
 

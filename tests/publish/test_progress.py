@@ -151,7 +151,10 @@ def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -
     published = world.publish(world.bundle())
     (line, _) = ours(world)[0].split("\n\n")
     title = "Round totals once, at the end"
-    assert line == f"**Done:** pull request [#{published.pr_number} {title}]({published.pr_url}) · $0.04"
+    assert (
+        line
+        == f"**Done:** pull request [#{published.pr_number} {title}]({published.pr_url}), 1 of 1 check passes · $0.04"
+    )
 
 
 def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world: World) -> None:

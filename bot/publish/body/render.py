@@ -22,6 +22,7 @@ from bot.publish.evidence import folded
 from bot.publish.evidence.lines import failures
 from bot.publish.evidence.look_first import look_first
 from bot.publish.evidence.remarks import remarks
+from bot.publish.evidence.steps import steps
 from bot.publish.evidence.table import table
 from bot.publish.text import markdown
 from bot.publish.text.shown import shown_code, shown_html, shown_line, shown_markdown
@@ -86,6 +87,7 @@ def _view(
     room: float,
 ) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
+    checked = summarize_checks(outcome)
     rows, left_out = table(outcome, int(_EVIDENCE_SHOWN * room))
     return {
         "room": room,
@@ -93,13 +95,15 @@ def _view(
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
         "failing": failures(outcome.checks),
-        "checked": summarize_checks(outcome),
+        "checked": checked,
+        "headline": checked.headline[:1].upper() + checked.headline[1:],
         "requester": request.actor.login,
         "has_thread": thread is not None,
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "instruction": request.wish,
         "plan": request.plan,
+        "steps": steps(outcome, files, withheld, room),
         "plan_url": links.plan,
         "approved": request.verb is not Verb.CONTINUE,
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",

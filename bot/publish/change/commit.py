@@ -62,8 +62,11 @@ def prepare_commit(
 
 
 def commit_message(outcome: Outcome) -> str:
-    """`message.md`: the subject, and what the model says of its change. Publishing adds the trailers."""
-    return clean_message(f"{title(outcome)}\n\n{outcome.description.summary}", outcome) + "\n"
+    """`message.md`: the subject, what the model says of its change, and what it says to the reviewer. Publishing adds
+    the trailers."""
+    description = outcome.description
+    notes = f"\n\nFor the reviewer:\n\n{description.notes}" if description.notes.strip() else ""
+    return clean_message(f"{title(outcome)}\n\n{description.summary}{notes}", outcome) + "\n"
 
 
 def clean_message(message: str, outcome: Outcome) -> str:

@@ -15,6 +15,7 @@ from bot.contracts.wording import count_of
 from bot.evidence.words import number_of
 from bot.publish.evidence.counted import count_new, new_problems
 from bot.publish.evidence.lines import problem_line
+from bot.publish.evidence.steps import named, untouched
 from bot.publish.text.shown import shown_code, shown_line
 
 _MOST = 8
@@ -24,7 +25,12 @@ _NAMED = 3
 def look_first(outcome: Outcome, files: Sequence[ChangedFile], room: float = 1.0) -> list[str]:
     """Lines of Markdown, without a list's mark; at most nine of them."""
     found = chain(
-        _tests(outcome), _sensitive(files), _problems(outcome), _not_known(outcome), _not_covered(outcome)
+        _tests(outcome),
+        _plan(outcome, files),
+        _sensitive(files),
+        _problems(outcome),
+        _not_known(outcome),
+        _not_covered(outcome),
     )
     most = max(int(_MOST * room), 1)
     shown = list(islice(found, most + 1))
@@ -52,6 +58,11 @@ def _tests(outcome: Outcome) -> Iterator[str]:
                 names = _names(getattr(check.tests, field), number)
                 said = words.format(one if number == 1 else many)
                 yield f"{count_of(number, 'test')} of {shown_code(check.command, 80)} {said}{names}"
+
+
+def _plan(outcome: Outcome, files: Sequence[ChangedFile]) -> Iterator[str]:
+    for number, paths in untouched(outcome, files):
+        yield f"step {number} of the plan names {named(paths)}, which this change does not touch"
 
 
 def _names(shown: Sequence[str], number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.wording import money, sentence
+from bot.evidence.summary import summarize_checks
 from bot.publish.answer import ROOM, notes_of, rest
 from bot.publish.body.footer import Links, footer
 from bot.publish.body.title import title
@@ -85,7 +86,9 @@ def done_line(outcome: Outcome, links: Links, published: Published) -> str:
     if outcome.status is Status.PARTIAL:
         why = shown_line(sentence(outcome.reason or "The run ended early."))
         return f"**Not finished:** {result}. {why} {_GO_ON}{run}"
-    return f"**Done:** {result} · {money(outcome.cost)}{run}"
+    checks = summarize_checks(outcome).headline
+    told = f", {shown_line(checks)}" if checks else ""
+    return f"**Done:** {result}{told} · {money(outcome.cost)}{run}"
 
 
 def pending_line(outcome: Outcome, run_url: str) -> str:
