@@ -139,7 +139,7 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _print_details(outcome: Outcome, printer: Printer) -> None:
-    for check in outcome.checks:
+    for check in outcome.checks if outcome.files else ():
         told = f"before {_state(check.before)}, after {_state(check.after)}{_tests(check)}"
         printer.field("check", f"{check.related or check.command}: {told}", _colour(check))
         if check.related:

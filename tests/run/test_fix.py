@@ -470,3 +470,16 @@ def _left_over(repo: Path) -> list[str]:
             if str(repo).encode() in line:
                 found.append(line.decode(errors="replace"))
     return found
+
+
+def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path) -> None:
+    answer = (
+        "It is rounded **late**.\n\n```python\nfor unit in UNITS:\n    pass\n```\n\n" + "More of it.\n" * 200
+    )
+    with ModelServer([Say(answer)]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "why does 59.7 become 60s?", model=server)
+    assert ran.code == 0, ran.said
+    assert ran.out.startswith("✔ Answered, no file was changed")
+    assert answer.strip() in ran.out
+    assert "last words" not in ran.said
+    assert git(repo, "branch", "--list", "agent/*") == ""
