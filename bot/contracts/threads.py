@@ -5,6 +5,7 @@ Times are RFC 3339 in UTC with a trailing `Z`, as GitHub writes them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,6 +14,16 @@ from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThre
 
 # Every comment that the bot writes has a line that starts with this: how it knows its own words again.
 OWN_MARKER = "<!-- slash-agent"
+OWN_MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
+"""The mark that ends what the bot writes: kind and fields, of a closed alphabet."""
+_LONGEST_MARK = 4_000
+
+
+def without_own_mark(body: str) -> str:
+    """`body`, which the bot's account wrote, without the mark that ends it. Only the very form that the bot writes is
+    taken off; whatever else is hidden stays, to be found and told."""
+    found = OWN_MARK.search(body, max(len(body) - _LONGEST_MARK, 0))
+    return body[: found.start()].rstrip() if found else body
 
 
 @dataclass(frozen=True, slots=True)

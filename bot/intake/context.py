@@ -69,7 +69,12 @@ def bare_thread(subject: Subject, prepared: Prepared | None = None) -> Thread:
     return Thread(
         number=subject.number,
         title=prepared.line(subject.title, MAX_TITLE, "the title"),
-        body=prepared.text(subject.body, MAX_BODY, "the description"),
+        body=prepared.text(
+            subject.body,
+            MAX_BODY,
+            "the description",
+            by_bot=subject.author is not None and subject.author.kind == "Bot",
+        ),
         author=subject.author.login if subject.author else "ghost",
         url=subject.url,
         is_pull_request=subject.is_pull_request,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bot.contracts.request import TAKEN_OUT
+from bot.contracts.threads import without_own_mark
 from bot.contracts.wording import count_of
 from bot.intake.hygiene import clean
 
@@ -19,9 +20,10 @@ class Prepared:
     hidden: dict[str, int] = field(default_factory=dict)
     places: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def text(self, text: str, limit: int, where: str = "") -> str:
-        """`where` says which text it is, for the note on what was hidden in it."""
-        cleaned = clean(text)
+    def text(self, text: str, limit: int, where: str = "", *, by_bot: bool = False) -> str:
+        """`where` says which text it is, for the note on what was hidden in it. `by_bot` says that an app's account
+        wrote it: the mark that ends what this bot writes is then no hidden text."""
+        cleaned = clean(without_own_mark(text) if by_bot else text)
         for one in cleaned.hidden:
             self.hidden[one.kind] = self.hidden.get(one.kind, 0) + one.count
             if where:

@@ -176,7 +176,8 @@ def _standing(
     for comment in thread.comments:
         stood = when(trigger, REVIEW_COMMENT, comment.id, comment.created_at, comment.updated_at)
         if stood is When.BEFORE:
-            kept.append(replace(comment, body=prepared.text(comment.body, MAX_COMMENT)))
+            body = prepared.text(comment.body, MAX_COMMENT, by_bot=comment.author.endswith("[bot]"))
+            kept.append(replace(comment, body=body))
         elif stood is When.AFTER:
             counts.after += 1
         elif stood is When.EDITED:

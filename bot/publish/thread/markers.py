@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bot.contracts.threads import OWN_MARKER
+from bot.contracts.threads import OWN_MARK, OWN_MARKER
 from bot.github.values import Account
 
 PULL_REQUEST = "pull-request"
@@ -24,7 +24,6 @@ WRITE = "write"
 
 _REVIEW_COMMENT = "pull_request_review_comment"
 _ACTIONS_BOT = "github-actions[bot]"
-_MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
 _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
 
 
@@ -32,7 +31,7 @@ def mark(kind: str, **fields: str | int) -> str:
     """The mark as text. A value outside the closed alphabet is a mistake of ours: `ValueError`."""
     text = "".join(f" {name}={value}" for name, value in fields.items())
     written = f"{OWN_MARKER} {kind}{text} -->"
-    if not _MARK.fullmatch(written):
+    if not OWN_MARK.fullmatch(written):
         raise ValueError(f"not a mark: {written}")
     return written
 
@@ -44,7 +43,7 @@ def marked(body: str, written: str) -> str:
 
 def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
     """The fields of the mark that ends `body`, or `None` when it has none of this kind."""
-    found = _MARK.search(body)
+    found = OWN_MARK.search(body)
     if found is None or found.group(1) != kind:
         return None
     return dict(_FIELD.findall(found.group(2)))
