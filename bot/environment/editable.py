@@ -58,14 +58,14 @@ def _site_packages(folders: Iterable[EnvironmentFolder]) -> Iterator[Path]:
 
 def _hooks(site: Path) -> Iterator[tuple[str, str]]:
     """The files of `site` that add to what Python imports, with their text."""
-    with os.scandir(site) as entries:
-        names = [
-            entry.name
-            for entry in entries
-            if entry.name.endswith((".pth", ".egg-link"))
-            or (entry.name.startswith("__editable__") and entry.name.endswith(".py"))
-        ]
+    try:
+        names = os.listdir(site)
+    except OSError:
+        return
     for name in names:
+        of_a_finder = name.startswith("__editable__") and name.endswith(".py")
+        if not (of_a_finder or name.endswith((".pth", ".egg-link"))):
+            continue
         try:
             # A file that commands made may be a link or a pipe.
             descriptor = os.open(site / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -93,8 +93,11 @@ def _target(folder: EnvironmentFolder, name: str, entry: os.DirEntry[str], moves
 
 
 def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
-    with os.scandir(folder) as entries:
-        return [(entry.name, entry) for entry in entries]
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry.name, entry) for entry in entries]
+    except OSError:
+        return []  # gone meanwhile, or not ours to read: it cannot be read inside either
 
 
 def _exclude(tree: Path, folders: Sequence[EnvironmentFolder]) -> None:

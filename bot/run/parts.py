@@ -83,6 +83,7 @@ class Run:
         self.cancel = CancelToken()
         self.started_at = now()
         self.model = ""
+        self._links: dict[str, str] = {}
         self.last = last
         self.root = str((job.origin if confinement.moves else None) or checkout.tree)
         self.asked = worded_as(job.request, task)
@@ -199,8 +200,9 @@ class Run:
         workshop = self.workshops.of_agent(
             number, self.trees.outfit(), self.gatekeeper.answer, self.looking_on.asked(number)
         )
+        self._links |= links(self.trees.outfit().dependencies.folders, moves=self.confinement.moves)
+        self.job.folder.write_links(self._links)
         if number == 0:
-            self.job.folder.write_links(self._links())
             self.trees.unpack(workshop, self.stop)
         return workshop
 
@@ -215,10 +217,6 @@ class Run:
     def _copies(self) -> tuple[tuple[str, str], ...]:
         """Not waited for: the first request goes out while `setup:` runs."""
         return () if self.trees.need_preparing else self.trees.outfit().dependencies.copies
-
-    def _links(self) -> dict[str, str]:
-        """What the agent's tree has of them, which is no change of the model's."""
-        return links(self.trees.outfit().dependencies.folders, moves=self.confinement.moves)
 
     def _inspection(self) -> Callable[[], Inspection] | None:
         """What makes the checkers before and after; `None` in a run that only reads, and where policy wants none."""
