@@ -31,11 +31,12 @@ UnderWay = Callable[[], tuple[Executed, float]]
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A result for each call, in their order; the ids of those that were denied; why the conversation ends with them,
-    if it does."""
+    if it does; whether a call or the command that it ran failed."""
 
     results: list[ToolResult]
     denied: frozenset[str] = frozenset()
     stop: Stop | None = None
+    failed: bool = False
 
 
 class Calls:
@@ -46,6 +47,7 @@ class Calls:
         self._spent = spent
         self._turn = 0
         self._mask: Mask | None = None
+        self._failed = False
         self._repeats = RepeatGuard()
         self._denials = 0
         self._read: dict[str, None] = {}
@@ -64,7 +66,7 @@ class Calls:
 
     def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> Answered:
         """Run them in order; from the first reason to stop on, answer the rest without running them."""
-        self._turn, self._mask = turn, mask
+        self._turn, self._mask, self._failed = turn, mask, False
         stop: Stop | None = None
         denied: set[str] = set()
         results: list[ToolResult] = []
@@ -82,7 +84,7 @@ class Calls:
             if was_denied:
                 denied.add(call.id)
             results.append(result)
-        return Answered(results, frozenset(denied), stop)
+        return Answered(results, frozenset(denied), stop, self._failed)
 
     def leave(self, turn: int, calls: Sequence[ToolCall], stop: Stop) -> Answered:
         """The conversation ends here: answer each without running it."""
@@ -126,6 +128,7 @@ class Calls:
         self._keep_result(result, executed, duration)
         self._note_files(executed.outcome.metadata)
         self._note_command(executed.outcome.metadata)
+        self._failed |= result.is_error or bool(executed.outcome.metadata.get("exit_code"))
         return result, executed.denied, self._stop_after(executed, times)
 
     def _note_files(self, metadata: Mapping[str, Any]) -> None:

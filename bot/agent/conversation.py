@@ -113,7 +113,7 @@ class Conversation:
         if compaction is None:
             return None
         turn, before = self.turn + 1, self._gauge.held
-        if not self._overflowed and not compaction.due(turn, before):
+        if not self._overflowed and (self.session.hooks.has_result() or not compaction.due(turn, before)):
             return None
         self._overflowed = False
         messages = self._history.view()
@@ -229,6 +229,8 @@ class Conversation:
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
         stop = answered.stop or self.session.hooks.wants_end()
+        if stop is None and self.session.hooks.hands_over(info):
+            stop = self._hear_host()
         if stop is None:
             for text in self.session.hooks.after_results(info):
                 self.say(text, "added")
@@ -249,6 +251,10 @@ class Conversation:
             self._told_of_silence = True
             self.say(SAID_NOTHING, "host")
             return None
+        return self._hear_host()
+
+    def _hear_host(self) -> Stop | None:
+        """Let the host say what is missing before the session may end."""
         text = self.session.hooks.before_end() if self._host_texts < MAX_HOST_TEXTS else None
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
@@ -263,6 +269,7 @@ class Conversation:
         info = TurnInfo(
             self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, answered.denied,
             self._state(), shares(self.session.limits, self.spent, self.session.clock() - self._started),
+            answered.failed,
         )  # fmt: skip
         self.session.hooks.turn_done(info)
         return info

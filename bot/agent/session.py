@@ -24,7 +24,8 @@ from bot.contracts.tools import ToolSpec
 
 class TurnInfo(NamedTuple):
     """One finished turn. `usage` and `cost` are the session's so far; `denied` are the ids of the calls that were;
-    `state` is that of the next request, `shares` how far the limits are used."""
+    `state` is that of the next request, `shares` how far the limits are used. `failed` is true if a call was refused or
+    failed, or a command ended with another exit code than 0."""
 
     turn: int
     text: str
@@ -35,6 +36,7 @@ class TurnInfo(NamedTuple):
     denied: frozenset[str]
     state: State = State(None)
     shares: tuple[Share, ...] = ()
+    failed: bool = False
 
 
 class Hooks(NamedTuple):
@@ -43,9 +45,11 @@ class Hooks(NamedTuple):
     `request_sent(turn)` comes as the request goes out, just before the wait for its answer begins.
     `before_end()` is asked when the model says that it is done: a text is put to the model and the session
     goes on, at most twice; `None` lets it end. `retrying(event)` comes before a wait for the model's API.
-    `wants_end()` is asked once a turn's calls are answered: a stop ends the session there. If there is none,
-    `after_results(info)` gives texts that follow the results of that turn, for the model alone. `carried()` gives the
-    texts that must be kept word for word when the conversation is made shorter.
+    `wants_end()` is asked once a turn's calls are answered: a stop ends the session there. `hands_over(info)` is asked
+    next: if the turn handed over the result of the run, the session ends as if the model had said that it is done. If
+    it goes on, `after_results(info)` gives texts that follow the results of that turn, for the model alone.
+    `carried()` gives the texts that must be kept word for word when the conversation is made shorter; it is not made
+    shorter while `has_result()`, except if the model's API refuses it as too long.
     """
 
     request_sent: Callable[[int], None] = lambda turn: None
@@ -53,8 +57,10 @@ class Hooks(NamedTuple):
     before_end: Callable[[], str | None] = lambda: None
     retrying: Callable[[Retrying], None] = lambda event: None
     wants_end: Callable[[], Stop | None] = lambda: None
+    hands_over: Callable[[TurnInfo], bool] = lambda info: False
     after_results: Callable[[TurnInfo], Sequence[str]] = lambda info: ()
     carried: Callable[[], Sequence[str]] = lambda: ()
+    has_result: Callable[[], bool] = lambda: False
 
 
 class Session(NamedTuple):

@@ -65,7 +65,7 @@ class Checker:
     which the option `leaves_out` tells it where it has one. `environment` are variables of its own. An error whose
     `code: message` begins like `unread` says that it could not read a file: what else is wrong there, or in the whole
     project where it is `blinded` by that, it cannot have said. The code `unbuilt` says that another project is to be
-    built first."""
+    built first. `configured` is false for a checker that is run though the project has no settings for it."""
 
     name: str
     program: str
@@ -90,6 +90,7 @@ class Checker:
     folder: str = ""
     file: str = ""
     apart: tuple[str, ...] = ()
+    configured: bool = True
 
     @property
     def key(self) -> tuple[str, str]:

@@ -60,7 +60,8 @@ class _Wanted:
             case "ruff":
                 yield from self._ruff(checker)
             case "ty":
-                yield from self._of_python(checker, folders_with(self._paths, "ty.toml", "pyproject.toml"))
+                for one in self._of_python(checker, folders_with(self._paths, "ty.toml", "pyproject.toml")):
+                    yield replace(one, configured=self._is_configured("ty", one.folder))
             case "python-syntax":
                 yield from self._of_files(checker, _PYTHON)
             case "basedpyright" | "pyright":
@@ -94,7 +95,8 @@ class _Wanted:
                 yield replace(one, apart=())
             else:
                 # Without a configuration it finds hundreds of matters of taste: only what cannot run.
-                yield replace(one, arguments=(*one.arguments, "--select", "E9,F"))
+                arguments = (*one.arguments, "--select", "E9,F")
+                yield replace(one, arguments=arguments, configured=False)
 
     def _eslint(self, checker: Checker) -> Iterator[Checker]:
         found = {one.folder: one for one in linted(self._paths, self._read)}
@@ -136,6 +138,8 @@ class _Wanted:
         def section(file: str, title: str) -> bool:
             return has(file) and _section(self._read(join(folder, file)) or "", title)
 
+        if name == "ty":
+            return has("ty.toml") or section("pyproject.toml", "tool.ty")
         if name == "ruff":
             return has("ruff.toml", ".ruff.toml") or section("pyproject.toml", "tool.ruff")
         if name == "mypy":

@@ -66,6 +66,12 @@ class Inspection:
         """Whether there is a checker for this repository. Asks git; not to be called before the first request."""
         return bool(self._checkers())
 
+    def configured(self, tool: str) -> bool:
+        """Whether the policy names the checker, or a project has settings for it."""
+        return self._only is not None or any(
+            checker.name == tool and checker.configured for checker in self._checkers()
+        )
+
     def give_up(self) -> None:
         """What runs ends now, and nothing more is begun."""
         self._cancel.fire("the run is over")

@@ -11,7 +11,7 @@ from bot.agent.session import Hooks, TurnInfo
 from bot.agent.todo import rendered
 from bot.contracts.events import Retrying
 from bot.run.agent_workshop import AgentWorkshop
-from bot.run.profiles import Profile
+from bot.run.profiles import FINAL, Profile
 from bot.run.results import Results
 from bot.run.rounds import Rounds
 from bot.run.skills import RunSkills
@@ -43,8 +43,10 @@ class Listening:
             before_end=self._before_end,
             retrying=self._retrying,
             wants_end=self._wants_end,
+            hands_over=self._hands_over,
             after_results=self._after_results,
             carried=self._carried,
+            has_result=self._has_result,
         )
 
     def _request_sent(self, turn: int) -> None:
@@ -62,6 +64,17 @@ class Listening:
 
     def _wants_end(self) -> Stop | None:
         return self._results.ask.stop()
+
+    def _hands_over(self, info: TurnInfo) -> bool:
+        """Whether the turn ends with a hand-over and holds no result that the model must see. Before anything is
+        changed, a description hands over nothing."""
+        if info.failed or not info.calls or info.calls[-1].name not in FINAL:
+            return False
+        return self._profile.read_only or self._stop_hook.changed()
+
+    def _has_result(self) -> bool:
+        """Whether what the run is for was handed over: what may follow is a check to fix, not new work."""
+        return bool(self._results.describe.description.title) or self._results.submit.plan is not None
 
     def _after_results(self, info: TurnInfo) -> Sequence[str]:
         recalled = self._results.todo.recall(info.calls)

@@ -28,6 +28,9 @@ PROPOSE_WRITE = "propose_write"
 TODO = "todo"
 TASK = "task"
 
+FINAL = frozenset({DESCRIBE_CHANGE, SUBMIT_PLAN})
+"""The tools whose call is the last thing that a run needs of its model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:

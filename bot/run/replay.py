@@ -41,7 +41,8 @@ from bot.checkout.errors import MissingRevisionError
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError, UsageError
-from bot.contracts.messages import ToolCall
+from bot.contracts.messages import Part, ToolCall
+from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.gate.tree import Verdict, judge_tree
@@ -160,11 +161,13 @@ def _play(
     costs = (line.cost for line in recorded.records(lines.Response))
     host_texts = _host_texts(recorded)
     added = _added_texts(recorded)
+    ends = _hand_overs(recorded)
     session = Session(
         ReplayProvider(recorded.responses(), header.info), header.system,
         Toolbox(header.tools, handlers, gatekeeper.permit), journal, header.limits, cancel,
         Hooks(
             before_end=lambda: next(host_texts, None), wants_end=results.ask.stop,
+            hands_over=lambda info: info.turn in ends,
             after_results=lambda info: added.get(info.turn, ()),
         ),
         stop_on_denial=policy.on_deny == "stop",
@@ -185,6 +188,21 @@ def _host_texts(recorded: JournalFile) -> Iterator[str]:
     """What the host said when the model was done. What the loop says of itself it will say again."""
     said = (line.text for line in recorded.records(lines.UserText) if line.origin == "host")
     return (text for text in said if text != SAID_NOTHING)
+
+
+def _hand_overs(recorded: JournalFile) -> set[int]:
+    """The turns with calls after which the host was heard, or the session ended as the model wished. Before version 0.2
+    of this program none was: the model was asked once more."""
+    calls = {line.turn for line in recorded.records(lines.Response) if any(map(_is_call, line.parts))}
+    heard = {line.turn for line in recorded.records(lines.UserText) if line.origin == "host"}
+    end = next(recorded.records(lines.SessionEnded), None)
+    if end is not None and end.stop_reason == StopReason.END_TURN:
+        heard.add(end.turns)
+    return calls & heard
+
+
+def _is_call(part: Part) -> bool:
+    return isinstance(part, ToolCall)
 
 
 def _added_texts(recorded: JournalFile) -> Mapping[int, list[str]]:

@@ -140,6 +140,10 @@ class Rounds:
         """The checkers on both sides of the change, once `results` were asked for it."""
         return self._inspection.compared(tree_sha) if self._inspection else ()
 
+    def configured(self, tool: str) -> bool:
+        """Whether the project or the policy names the checker: what others find is not told to the model."""
+        return self._inspection is not None and self._inspection.configured(tool)
+
     def settle(self) -> None:
         """Wait for a round under way, so that its workshop is gone before its folder is."""
         if self._inspection is not None:

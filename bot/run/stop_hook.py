@@ -55,6 +55,11 @@ class StopHook:
         self._told_problems: set[tuple[str, str, str]] = set()
         self._unparsed: frozenset[str] = frozenset()
 
+    def changed(self) -> bool:
+        """Whether the work tree differs from the base, or cannot be judged."""
+        judged = self._judging.now()
+        return isinstance(judged, GateError) or bool(judged.files or judged.withheld)
+
     def before_end(self) -> str | None:
         """What is missing, in one message; `None` lets the session end."""
         return "\n\n".join(self._missing()) or None
@@ -64,10 +69,11 @@ class StopHook:
             yield NO_PLAN
         if self._profile.read_only:
             return
-        if self._policy.todos and self._results.todo.open and self._once("todos"):
+        described = bool(self._results.describe.description.title)
+        if self._policy.todos and not described and self._results.todo.open and self._once("todos"):
             yield OPEN_ITEMS.format(items=rendered(self._results.todo.items))
         if self._policy.diagnostics:
-            yield from self._new_errors()
+            yield from self._new_errors(only_parsed=described)
         if self._policy.checks or self._policy.diagnostics:
             yield from self._rounds_with_change()
 
@@ -76,7 +82,9 @@ class StopHook:
         self._told.add(what)
         return new
 
-    def _new_errors(self) -> Iterator[str]:
+    def _new_errors(self, *, only_parsed: bool) -> Iterator[str]:
+        """Files that do not parse any more, and what language servers find; the model was shown that with its edits, so
+        a change that it has described is not held up for it."""
         judged = self._judging.now()
         if (
             isinstance(judged, GateError)
@@ -88,7 +96,8 @@ class StopHook:
 
         texts = texts_to_try(self._judging.checkout, judged)
         errors = [*(self._try_texts(texts) if texts else ())]
-        errors += self._looking_on.errors_in(self._judging.checkout, judged, errors)
+        if not only_parsed:
+            errors += self._looking_on.errors_in(self._judging.checkout, judged, errors)
         said = tuple(error.partition(": ")[0] for error in errors)
         self._unparsed = frozenset(file.path for file in judged.files if file.path in said)
         if errors:
@@ -118,7 +127,9 @@ class StopHook:
         """Each is told of once, and those in a file that does not parse are not told of beside it."""
         from bot.evidence.problems import new_errors, tell_model
 
-        found = new_errors(self._rounds.diagnostics(tree_sha))
+        found = new_errors(
+            row for row in self._rounds.diagnostics(tree_sha) if self._rounds.configured(row.tool)
+        )
         new = [
             error
             for error in found

@@ -513,6 +513,42 @@ def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_
     assert [item.origin for item in bench.journal().records(UserText)] == ["task"]
 
 
+def hand_over(info: TurnInfo) -> bool:
+    return bool(info.calls) and info.calls[-1].id == "last" and not info.failed
+
+
+def test_a_hand_over_ends_the_session_without_another_request(tmp_path: Path) -> None:
+    bench = Bench([says("It is done.", echo("one", "last"))], tmp_path, hooks=Hooks(hands_over=hand_over))
+    end = bench.run("please")
+    assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 1, "It is done.")
+    answered(bench)
+
+
+def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path) -> None:
+    told = iter(["A check fails.", None])
+    script = [says(echo("one", "last")), says("Mended.")]
+    hooks = Hooks(hands_over=hand_over, before_end=lambda: next(told))
+    bench = Bench(script, tmp_path, hooks=hooks)
+    assert bench.run("please").turns == 2
+    assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool", "user"]
+    assert bench.provider.requests[1][3].text == "A check fails."
+
+
+def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Path) -> None:
+    script = [says(call("nothing", "{}", "a"), echo("one", "last")), says("Done.")]
+    bench = Bench(script, tmp_path, hooks=Hooks(hands_over=hand_over))
+    assert bench.run("please").turns == 2
+
+
+def test_a_command_that_fails_counts_as_a_failed_call(tmp_path: Path) -> None:
+    def fails(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        return ToolOutcome("1 failed", metadata={"command": "pytest", "exit_code": 1})
+
+    script = [says(call("test", "{}", "a"), echo("one", "last")), says("Done.")]
+    bench = Bench(script, tmp_path, tools={"test": fails}, hooks=Hooks(hands_over=hand_over))
+    assert bench.run("please").turns == 2
+
+
 def test_a_session_holds_one_conversation_and_a_second_is_refused(tmp_path: Path) -> None:
     refused: list[str] = []
 

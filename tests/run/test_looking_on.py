@@ -46,7 +46,7 @@ def test_an_error_that_an_edit_brings_is_told_at_once_and_at_the_end(cli: Cli, t
     out = tmp_path / "bundle"
     edit = {"path": "app.py", "old": "def early", "new": "print(gone)\n\n\ndef early"}
     model = ModelServer(
-        [Call("view", {"path": "app.py"}), Call("edit", edit), DESCRIBE, Say("Done."), Say("It is right.")]
+        [Call("view", {"path": "app.py"}), Call("edit", edit), Say("Done."), [Say("It is right."), DESCRIBE]]
     )
     with model as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--out", out, "add it", model=server)
