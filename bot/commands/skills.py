@@ -18,12 +18,12 @@ from bot.skills.skill import Judged, Skill
 from bot.terminal.printer import Printer
 
 EXAMPLE = """slash-agent skills
-         slash-agent skills list --repo . --xml
+         slash-agent skills list --repo . --for-model
          slash-agent skills check .agents/skills"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(action="list", repo=Path(), json=False, xml=False)
+    parser.set_defaults(action="list", repo=Path(), json=False, for_model=False)
     actions = parser.add_subparsers(metavar="list|check")
     listing = actions.add_parser("list", help="the skills of this repository (default)", epilog=_example(1))
     listing.set_defaults(action="list")
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     form = listing.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print skills and notes as JSON")
-    form.add_argument("--xml", action="store_true", help="print the catalogue as the model sees it")
+    form.add_argument("--for-model", action="store_true", help="print the catalogue as the model sees it")
     checking = actions.add_parser(
         "check", help="check skills; each finding names its rule", epilog=_example(2)
     )
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.action == "list":
-        return _list(here(arguments.repo), as_json=arguments.json, as_xml=arguments.xml)
+        return _list(here(arguments.repo), as_json=arguments.json, for_model=arguments.for_model)
     judged, notes = check(arguments.folder)
     for note in notes:
         Actions(os.environ, sys.stderr).print(note)
@@ -63,11 +63,11 @@ def _example(line: int) -> str:
     return f"example: {EXAMPLE.splitlines()[line].strip()}"
 
 
-def _list(found: Found, *, as_json: bool, as_xml: bool) -> ExitCode:
+def _list(found: Found, *, as_json: bool, for_model: bool) -> ExitCode:
     if as_json:
         print(json_text({"skills": [_in_json(held) for held in found.held], "notes": found.notes}, indent=2))
         return ExitCode.DONE
-    if as_xml:
+    if for_model:
         Actions(os.environ, sys.stdout).print(catalogue([held.skill for held in found.held]))
     else:
         _list_for_people(sorted((held.skill for held in found.held), key=lambda skill: skill.name))

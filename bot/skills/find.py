@@ -6,6 +6,7 @@ folder by name. Whatever is left out is said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,12 @@ from bot.skills.skill import Finding, Level, Skill
 REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills")
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 """A link to `skills/` at the top of the repository; in an installed package, a copy of it."""
+
+_PUBLISHING = re.compile(
+    r"(?i)(?<!before )(?<!before you )\b(?:push(?:es|ing)? (?:a |the |your |my )?(?:branch|change|commit|tag)\w*"
+    r"|(?:time|when|after) you push|open(?:s|ing)? (?:a |the )?(?:pr|pull request)\b)"
+)
+_PUSHING_COMMAND = re.compile(r"(?i)bash\((?:git push|gh pr (?:create|merge)|gh release)\b")
 
 MAX_SKILLS = 100
 """In one session."""
@@ -66,6 +73,9 @@ def chosen(places: Iterable[tuple[Place, Discovered]]) -> Found:
             skill = judged.skill
             if skill is None:
                 continue
+            if skill.origin == "repository" and (why := denied_action(skill)):
+                notes.append(f"{place.name}/{skill.folder}: the skill {skill.name} is not offered: {why}")
+                continue
             if (winner := held.get(skill.name)) is not None:
                 notes.append(
                     f"{place.name}/{skill.folder}: the skill {skill.name} is {_named(winner)} already, which counts"
@@ -76,6 +86,19 @@ def chosen(places: Iterable[tuple[Place, Discovered]]) -> Found:
     if len(names) > MAX_SKILLS:
         notes.append(f"{len(names)} skills were found; a session has the first {MAX_SKILLS} by name")
     return Found(tuple(held[name] for name in names[:MAX_SKILLS]), tuple(notes))
+
+
+def denied_action(skill: Skill) -> str:
+    """What the skill is for that no run may do, as a clause; empty for nothing. Its own words and `allowed-tools` say
+    so; a skill that only mentions it in its text is offered."""
+    words = f"{skill.name.replace('-', ' ')}. {skill.description}"
+    if found := _PUBLISHING.search(words):
+        return (
+            f"it is for work after the run ({found[0]!a}), and a run neither pushes nor opens pull requests"
+        )
+    if piece := next((piece for piece in skill.allowed_tools if _PUSHING_COMMAND.match(piece)), ""):
+        return f"it needs {piece[:80]!a}, which no run may do"
+    return ""
 
 
 def _named(held: Held) -> str:

@@ -28,12 +28,9 @@ recommends."""
 
 MAX_LISTED = 50
 
-_DESCRIPTION = """Load the instructions of one skill, when the task is what its description says. They follow as a \
-message, with the skill's own files: run its scripts with bash, read its references with view. Load only what you \
-will use; each costs context and a turn.
-<skills>
-{}
-</skills>"""
+_DESCRIPTION = """Load the instructions of a skill, if its line fits the task; they follow as a message, with the \
+paths of its files.
+{}"""
 
 _CLOSING = re.compile(r"<(?=/\s*skill\b)", re.IGNORECASE)
 
@@ -45,13 +42,7 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
         description=_DESCRIPTION.format(catalogue(skills)),
         parameters={
             "type": "object",
-            "properties": {
-                "command": {
-                    "type": "string",
-                    "enum": sorted(skill.name for skill in skills),
-                    "description": "The name of the skill",
-                },
-            },
+            "properties": {"command": {"type": "string", "description": "its name"}},
             "required": ["command"],
         },
     )

@@ -16,7 +16,7 @@ WORDS = [
     ("policy exp", ["explain"]),
     ("policy explain --ti", ["--tier"]),
     ("policy explain --tier ma", ["maintainer"]),
-    ("skills list --x", ["--xml"]),
+    ("skills list --fo", ["--for-model"]),
     ("completion z", ["zsh"]),
 ]
 

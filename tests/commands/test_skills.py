@@ -16,11 +16,11 @@ GOOD = skill("name: greet\ndescription: Says hello. Use for greetings.\n")
 
 def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
-    ran = cli("skills", "list", "--xml", "--repo", repo)
+    ran = cli("skills", "list", "--for-model", "--repo", repo)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert '<skill name="greet">Says hello. Use for greetings.</skill>' in lines
-    assert any('name="fix-failing-test"' in line for line in lines)
+    assert "- greet: Says hello." in lines
+    assert any(line.startswith("- fix-failing-test: ") for line in lines)
     assert lines == sorted(lines)
 
 

@@ -107,13 +107,12 @@ def test_a_name_that_is_no_skill_is_answered_with_those_there_are(tmp_path: Path
     assert list(bench.shelf.iterdir()) == []
 
 
-def test_the_toolbox_refuses_a_name_that_is_not_in_the_enum(tmp_path: Path) -> None:
+def test_a_name_that_is_none_is_refused_and_the_names_are_said(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"a/SKILL.md": text("a")})
     toolbox = Toolbox([bench.tool.spec], {"skill": bench.tool}, lambda name, arguments: Permission(True))
     executed = toolbox.execute(ToolCall("1", "skill", '{"command": "../a"}'), CancelToken())
     assert executed.result.is_error
-    assert not executed.ran
-    assert '"a"' in executed.result.content
+    assert executed.result.content == "There is no skill '../a'. The skills are: a."
 
 
 def test_the_body_is_read_when_it_is_called_and_the_catalogue_stays(tmp_path: Path) -> None:
