@@ -83,5 +83,7 @@ class Briefing:
 def _whole(one: Instructions) -> str:
     """The text, with what is missing said."""
     return (
-        f"{one.text}\n(The last {one.cut} characters are left out: view {one.path}.)" if one.cut else one.text
+        f"{one.text}\n(Shortened by {one.cut} characters. If you need the rest: view {one.path}.)"
+        if one.cut
+        else one.text
     )

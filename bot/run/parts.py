@@ -176,7 +176,9 @@ class Run:
         """What the model is told at the start, and who looks at what it made."""
         job, policy, checkout, profile = self.job, self.policy, self.checkout, self.profile
         sha = checkout.policy_sha or checkout.base_sha
-        told = instructions(checkout.git, sha, policy.agent.instructions, _near(job.request))
+        told = instructions(
+            checkout.git, sha, policy.agent.instructions, _near(job.request), _about(job.request)
+        )
         self.briefing = Briefing(
             job.request, checkout, profile, self.root, self.rounds.checks, self.reviewing,
             self.last is not None, told, self._copies,
@@ -253,6 +255,12 @@ def _near(request: Request) -> tuple[str, ...]:
     anchored = (request.anchor.path,) if request.anchor else ()
     planned = [path for step in request.plan.steps for path in step.paths] if request.plan else []
     return (*anchored, *planned)
+
+
+def _about(request: Request) -> str:
+    """What the request says: its own words, and what its thread is about."""
+    thread = (request.thread.title, request.thread.body) if request.thread else ()
+    return "\n".join((request.wish, *thread))
 
 
 def now() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.clone import Source, prepare
-from bot.run.instructions import MOST, MOST_A_FILE, instructions
+from bot.run.instructions import MOST, MOST_A_FILE, excerpt, instructions
 from tests.support.repositories import git, make_repository
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
@@ -63,12 +63,32 @@ def test_two_files_that_name_each_other_give_nothing(tmp_path: Path) -> None:
     ]
 
 
+LONG = (
+    "Welcome.\n\n# Pushing changes\nAlways push parsers.\n\n# The parser\nParser tables are generated: run gen.py.\n"
+    "```\n# no heading\n```\n\n# Testing\nRun make test.\n\n# The colours\n" + "Blue is best.\n" * 400
+)
+
+
+def test_a_long_file_is_shown_by_its_headings_and_what_matches_the_request() -> None:
+    shown = excerpt(LONG, "The generated tables of the parser are wrong", MOST_A_FILE)
+    assert "# Pushing changes\n# The parser\nParser tables are generated" in shown
+    assert "# no heading\n```" in shown
+    assert "# Testing\nRun make test." in shown, "how to test is always of use"
+    assert shown.endswith("# The colours")
+    assert len(shown) < MOST_A_FILE
+
+
+def test_what_is_left_out_of_a_long_file_is_counted(tmp_path: Path) -> None:
+    [(_, text, cut)] = found(tmp_path, {"AGENTS.md": LONG})
+    assert cut == len(LONG.strip()) - len(text) > 1_000
+
+
 def test_long_files_are_cut_and_all_together_too(tmp_path: Path) -> None:
     files = {"AGENTS.md": "r" * 20_000, "a/AGENTS.md": "a" * 20_000, "a/b/AGENTS.md": "b" * 20_000}
     got = found(tmp_path, files, "a/b/x.py")
-    assert [len(text) for _, text, _ in got] == [MOST_A_FILE, MOST_A_FILE]
-    assert sum(len(text) for _, text, _ in got) == MOST
-    assert [cut for _, _, cut in got] == [20_000 - MOST_A_FILE] * 2
+    assert [len(text) for _, text, _ in got[:2]] == [MOST_A_FILE, MOST_A_FILE]
+    assert sum(len(text) for _, text, _ in got) <= MOST
+    assert got[0][2] == 20_000 - MOST_A_FILE
 
 
 def test_hidden_text_is_taken_out(tmp_path: Path) -> None:
