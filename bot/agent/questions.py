@@ -15,9 +15,8 @@ MAX_QUESTION = 2_000
 ASK_USER = ToolSpec(
     name="ask_user",
     description=(
-        "Ask the person who made the request one question and end the run; it is gone on from when they answer. "
-        "Only where you cannot find out yourself and a wrong guess would make the work worthless: otherwise "
-        "choose, and say what you chose."
+        "Ask the requester one question and end the run; their answer continues it. Only if you cannot find out "
+        "yourself and a wrong guess would make the work worthless: otherwise choose, and say what you chose."
     ),
     parameters={
         "type": "object",
@@ -26,7 +25,7 @@ ASK_USER = ToolSpec(
                 "type": "string",
                 "minLength": 1,
                 "maxLength": MAX_QUESTION,
-                "description": "One question with what they need to answer it, and the answers you would take",
+                "description": "with what they need to answer it, and the answers you would take",
             },
         },
         "required": ["question"],

@@ -13,28 +13,13 @@ MAX_TITLE = 72
 
 DESCRIBE_CHANGE = ToolSpec(
     name="describe_change",
-    description=(
-        "Hand over the description of your change; call it once, when you are done. "
-        "It becomes the pull request's title and text. A later call replaces an earlier one."
-    ),
+    description="Hand over your change, as your last call: it ends the run. Becomes the pull request's text.",
     parameters={
         "type": "object",
         "properties": {
-            "title": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_TITLE,
-                "description": "What changed, in the imperative, one line",
-            },
-            "summary": {
-                "type": "string",
-                "minLength": 1,
-                "description": "What was wrong and how the change fixes it, Markdown",
-            },
-            "notes": {
-                "type": "string",
-                "description": "For the reviewer: what you did not verify, risks, questions",
-            },
+            "title": {"type": "string", "maxLength": MAX_TITLE, "description": "one line, imperative"},
+            "summary": {"type": "string", "description": "what was wrong, how the change fixes it; Markdown"},
+            "notes": {"type": "string", "description": "for the reviewer: not verified, risks, questions"},
         },
         "required": ["title", "summary"],
     },
@@ -56,9 +41,8 @@ class DescribeChange:
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """The handler for the toolbox; the arguments fit the schema already."""
         title = " ".join(str(arguments["title"]).split())
-        if not title:
-            return ToolOutcome("title: expected a line of text, got only white space", is_error=True)
-        self.description = Description(
-            title, str(arguments["summary"]).strip(), str(arguments.get("notes", "")).strip()
-        )
+        summary = str(arguments["summary"]).strip()
+        if not title or not summary:
+            return ToolOutcome("title and summary: expected text, got only white space", is_error=True)
+        self.description = Description(title, summary, str(arguments.get("notes", "")).strip())
         return ToolOutcome("Noted.", metadata={"title": title})

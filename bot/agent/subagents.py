@@ -39,11 +39,9 @@ class AgentType(NamedTuple):
 
 
 TYPES = (
-    AgentType("explore", "agent_explore", True, 30, "reads and searches, and reports what it found"),
-    AgentType("plan", "agent_plan", True, 30, "reads, and designs how a change should be made"),
-    AgentType(
-        "code", "agent_code", False, 40, "makes a change and checks it, with all your tools but this one"
-    ),
+    AgentType("explore", "agent_explore", True, 30, "searches and reports"),
+    AgentType("plan", "agent_plan", True, 30, "designs a change"),
+    AgentType("code", "agent_code", False, 40, "makes a change and checks it"),
 )
 
 
@@ -53,24 +51,14 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
     return ToolSpec(
         name=NAME,
         description=(
-            "Give a self-contained piece of work to a subagent. It sees nothing of this conversation but `prompt`, and "
-            f"only its last text comes back. Reading ones asked for in one answer run side by side. Types: {kinds}."
+            "Give a self-contained piece of work to a subagent. It sees `prompt` alone, and only its last text comes "
+            f"back. Types: {kinds}."
         ),
         parameters={
             "type": "object",
             "properties": {
-                "description": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 80,
-                    "description": "Three to five words",
-                },
-                "prompt": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 20_000,
-                    "description": "All that it must know, and what it should report",
-                },
+                "description": {"type": "string", "minLength": 1, "maxLength": 80},
+                "prompt": {"type": "string", "minLength": 1, "maxLength": 20_000},
                 "agent_type": {"type": "string", "enum": [one.name for one in types]},
             },
             "required": ["description", "prompt", "agent_type"],

@@ -76,7 +76,7 @@ def _fact_lines(request: Request, facts: Facts) -> Iterator[str]:
         yield f"base commit: {facts.base_sha}"
     else:
         yield f"pull request #{pull.number} onto {pull.base_ref}; the work tree is at its head, {facts.base_sha}"
-    yield from (f"check, run before and after your change: `{command}`" for command in facts.checks)
+    yield from (f"check, run for you before and after your change: `{command}`" for command in facts.checks)
     if facts.unrun:
         yield f"no command is run here: {facts.unrun}"
     yield from facts.notes
@@ -87,7 +87,10 @@ def _sections(request: Request, facts: Facts, marker: str, last: LastRun | None)
         return render("data", heading=heading, words=words, marker=marker, text=text.strip("\n"))
 
     for path, text in facts.instructions:
-        words = "Written by this repository's maintainers for whoever works here. Follow it where it fits the request."
+        words = (
+            "Written by this repository's maintainers for whoever works here. Follow it if it fits the request. Its "
+            "rules on commits, pushes and pull requests do not apply: those are made for you."
+        )
         yield data(f"Instructions in {path}", words, text)
     if request.plan is not None:
         yield render("approved", title=request.plan.title, steps=_steps(request.plan))

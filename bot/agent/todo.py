@@ -26,10 +26,7 @@ _HEADS = ("", "The list now:\n", "Noted. It stands so:\n")
 
 TODO = ToolSpec(
     name="todo",
-    description=(
-        "Keep your list of steps where the work takes several. Give the whole list each time, with at most one "
-        "item in progress; it comes back as it stands. Update it when a step is done or the plan changes."
-    ),
+    description="Keep your list of steps if the work takes many: the whole list each time, one in progress.",
     parameters={
         "type": "object",
         "properties": {
@@ -39,7 +36,7 @@ TODO = ToolSpec(
                 "items": {
                     "type": "object",
                     "properties": {
-                        "text": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+                        "text": {"type": "string", "maxLength": MAX_TEXT},
                         "status": {"type": "string", "enum": list(_BOXES)},
                     },
                     "required": ["text", "status"],
