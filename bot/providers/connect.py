@@ -61,6 +61,17 @@ def adapted(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provi
     return provider
 
 
+def of_the_same_model(provider: Provider, other: Provider) -> Provider:
+    """`provider` with what is known of its model by `other`, which was connected with the same name."""
+    from bot.providers.streaming import StreamingProvider
+
+    if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
+        return provider
+    if provider.model == other.model:
+        provider.adopt(other.info)
+    return provider
+
+
 def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
     given = environment.get(vendor.url_variable, "").strip()
     if not given and not vendor.default_url:

@@ -82,8 +82,8 @@ _LONG = {
     "claude-haiku-5-5": LongPrompts(100_000, 5.0, 5.0),
     **{name: _LONG_OPENAI for name in _OPENAI if name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))},
 }
-# For a model that nobody listed: a small window and a high price, so that limits bind early and not late.
-_GUESS = (64, 8, 5.0, 25.0, 0.5, 6.25)
+# For a model that nobody listed: the window that most have at least, and a high price, so that a budget binds early.
+_GUESS = (128, 8, 5.0, 25.0, 0.5, 6.25)
 _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 # Bedrock: us.anthropic.claude-sonnet-5-5-v1:0. Vertex: claude-haiku-4-5@20251001.
 _PLACED = re.compile(r"^(?:[a-z-]+\.)?anthropic\.|(?:-v\d+)?(?::\d+)?$|@.*$")
@@ -181,9 +181,9 @@ def doubts(info: ModelInfo) -> tuple[str, ...]:
     if info.known:
         return ()
     said = (
-        f"The model {info.name} is not listed: its context window ({info.context_window:,} tokens) and its prices "
-        f"({info.input_price:g} and {info.output_price:g} USD per million tokens) are guesses. "
-        "The policy's `models:` can say them."
+        f"The model {info.name} is not listed. This run took its context window for {info.context_window:,} tokens and "
+        f"its prices for {info.input_price:g} and {info.output_price:g} USD per million tokens. "
+        "The policy's `models:` can set them."
     )
     return (said,)
 

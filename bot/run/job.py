@@ -23,6 +23,7 @@ from bot.contracts.request import Request, Verb
 from bot.contracts.wording import count_of
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
+from bot.providers.served import with_served_window
 from bot.run.background import Background
 from bot.run.base import base_finder, base_policy, base_task
 from bot.run.lock import held
@@ -61,7 +62,7 @@ def _begin(job: Job, stop: CancelToken) -> Ended:
     require_git()
     sandboxes = candidates(job.sandbox)
     last = _last_bundle(job)
-    provider = Background(job.connect, "connect")
+    provider = Background(lambda: with_served_window(job.connect()), "connect")
     redactor = Redactor(known_secrets(job.environment))
     prepared = Background(Detector(redactor).prepare, "detector")
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")

@@ -17,6 +17,7 @@ from bot.agent.todo import Todo, rendered
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Retrying
 from bot.contracts.model import Provider
+from bot.providers.connect import of_the_same_model
 from bot.providers.models import cost
 from bot.run.agent_workshop import AgentWorkshop
 from bot.run.archive import Archive
@@ -84,7 +85,7 @@ class RunSubagents:
             listed = [f"Your list:\n{rendered(todo.items)}"] if todo.items else []
             return [*listed, *skills.carried()]
 
-        provider = self._connect()
+        provider = of_the_same_model(self._connect(), run.provider)
         return run._replace(
             provider=provider,
             system=system_prompt(kind.prompt, toolbox.specs),

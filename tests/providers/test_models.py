@@ -60,7 +60,7 @@ def test_an_unknown_model_sees_nothing_is_asked_for_nothing_and_is_doubted() -> 
     assert not (info.known or info.vision or info.allowed_tools or info.streams_tools)
     assert info.thinking == "off"
     (said,) = doubts(info)
-    assert "64,000 tokens" in said
+    assert "128,000 tokens" in said
     assert "`models:`" in said
     assert doubts(model_info(DEFAULTS["openai"])) == ()
 
