@@ -21,7 +21,8 @@ class ModelInfo:
     `known` is false for a guess. `vision`: it takes images. `thinking`: how it is asked to reason, `off` for not at
     all. `streams_tools`: it can be asked for a call's arguments as they are made, which is to say unchecked.
     `min_cacheable`: the shortest prefix in tokens that is ever kept in a cache. `allowed_tools`: it takes a list of
-    the tools that may be called now, beside all tools. `forced_choice`: it can be made to call one.
+    the tools that may be called now, beside all tools. `forced_choice`: it can be made to call one. `timeout`: the
+    seconds that it may take until the first byte of an answer.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ModelInfo:
     min_cacheable: int = 1024
     allowed_tools: bool = False
     forced_choice: bool = True
+    timeout: int = 900
 
     def cost(self, usage: Usage) -> float:
         """What `usage` costs, in USD."""
@@ -64,6 +66,7 @@ class ModelOverride(NamedTuple):
     min_cacheable: int | None = None
     allowed_tools: bool | None = None
     forced_choice: bool | None = None
+    timeout: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,6 @@ from bot.providers.streaming import Frame, events_of
 if TYPE_CHECKING:
     import httpx2
 
-_PATIENCE = 300.0
 _IDLE = 90.0
 _USER = b'{"role":"user"'
 _ASSISTANT = b'{"role":"assistant"'
@@ -57,7 +56,7 @@ class AnthropicMessages:
     """A `bot.providers.streaming.Wire`."""
 
     def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float = _PATIENCE, idle: float = _IDLE
+        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = _IDLE
     ) -> None:
         import anthropic
         import httpx2
@@ -74,7 +73,7 @@ class AnthropicMessages:
         self._history = History(self._message)
         self._moved = History(self._unthinking)
         self._opening = Opening(self._render)
-        self._client = self._open(patience, idle)
+        self._client = self._open(patience or info.timeout, idle)
 
     def _open(self, patience: float, idle: float) -> Any:
         """The package's client, with nothing of the process's environment in it."""

@@ -127,9 +127,11 @@ class Line:
     """The connection in use, so that another thread can cut it and end a blocked read at once.
 
     Holds a duplicate of the socket's descriptor: the original moves into the TLS layer during the handshake.
+    `patience`, if set, stands for that of the client from the next request on.
     """
 
     def __init__(self) -> None:
+        self.patience: float | None = None
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._is_cut = False
@@ -195,6 +197,8 @@ def open_client(
         keep_known(request, more)
         request.headers.update(headers)
         request.extensions["trace"] = line.trace
+        if line.patience is not None:
+            request.extensions["timeout"]["read"] = line.patience
 
     def after(response: httpx2.Response) -> None:
         # Read by the transport when the body's first byte is awaited, so it governs the stream alone.

@@ -103,7 +103,9 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> Failure:
             f"{endpoint} is not trusted: {said}; SSL_CERT_FILE may name the authority that signed it"
         )
     if "Timeout" in name:
-        return Failure(f"{endpoint} did not answer in time ({name})", retryable=True)
+        return Failure(
+            f"{endpoint} did not answer in time ({name})", retryable=True, unanswered=name == "ReadTimeout"
+        )
     if name == "SSEError":
         message = f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {said}"
         return Failure(message, retryable=False)

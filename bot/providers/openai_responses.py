@@ -38,7 +38,6 @@ from bot.providers.streaming import Frame, events_of
 if TYPE_CHECKING:
     import httpx2
 
-_PATIENCE = 300.0
 # There are no pings here, and a model that reasons is silent meanwhile.
 _IDLE = 300.0
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -51,9 +50,9 @@ class OpenAIResponses:
     """A `bot.providers.streaming.Wire`."""
 
     def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float = _PATIENCE, idle: float = _IDLE
+        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = _IDLE
     ) -> None:
-        self._connection = OpenAIConnection(endpoint, patience=patience, idle=idle)
+        self._connection = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
         self.endpoint = endpoint
         self.line = self._connection.line
         self.errors = self._connection.errors

@@ -38,7 +38,8 @@ _IN_MILLISECONDS = 1e11
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why one attempt failed. `wait` is what the server asked for in seconds, where it did. `overflow`: the
-    conversation is too long, which no waiting helps. `said` is the server's own word, if it had one."""
+    conversation is too long, which no waiting helps. `said` is the server's own word, if it had one. `unanswered`: the
+    request was taken and no answer came in time."""
 
     message: str
     status: int | None = None
@@ -46,6 +47,7 @@ class Failure:
     wait: float | None = None
     overflow: bool = False
     said: str = ""
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

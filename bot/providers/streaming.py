@@ -74,6 +74,10 @@ class Wire(Protocol):
 
 _LONGEST_EVENT = 16 * 1024 * 1024
 _PAUSED = "pause_turn"
+_MAY_STILL_ANSWER = (
+    "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
+    "SECONDS}}}}` sets how long to wait"
+)
 _MOST_PAUSES = 8
 # A guess, for requests that were refused without a reason.
 _BYTES_A_TOKEN = 4
@@ -111,9 +115,14 @@ class StreamingProvider:
     def info(self) -> ModelInfo:
         return self._wire.info
 
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._wire.endpoint
+
     def adopt(self, info: ModelInfo) -> None:
         """Take `info` for what the model is, before the first request."""
         self._wire.info = info
+        self._wire.line.patience = info.timeout
 
     def close(self) -> None:
         self._wire.close()
@@ -134,7 +143,7 @@ class StreamingProvider:
     def _attempts(self, request: ModelRequest, body: bytes, cancel: CancelToken) -> Iterator[Event]:
         attempt, pauses = 1, 0
         surfaced = False
-        deadline = self._clock() + self._policy.deadline
+        deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
         assembly = Assembly(self._wire.by)
         while True:
             try:
@@ -163,6 +172,8 @@ class StreamingProvider:
                 return
             left = deadline - self._clock()
             wait = GiveUp() if surfaced else next_wait(failure, attempt, self._policy, self._draw, left)
+            if failure.unanswered and not surfaced:
+                wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
             if isinstance(wait, GiveUp):
                 yield _failed(failure, wait, assembly)
                 return

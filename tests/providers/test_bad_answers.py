@@ -14,7 +14,8 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Event, Failed, Retrying
-from bot.providers.connect import connect
+from bot.contracts.model import ModelOverride
+from bot.providers.connect import adapted, connect
 from bot.providers.retry import Policy
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
@@ -202,6 +203,18 @@ def test_an_answer_that_never_begins_is_given_up(model: str) -> None:
         end = failed(list(provider.stream(ask(), CancelToken())))
         provider.close()
     assert "did not answer in time" in end.message
+
+
+def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str) -> None:
+    """Who answers it then bills it, too."""
+    with ModelServer([Turn((Say("Hello"),), delay=30.0)] * 3) as server:
+        provider = connect(model, server.environment(), policy=Policy(attempts=3, base=0.0))
+        assert provider.info.timeout == 900, "if the policy says nothing"
+        provider = adapted(provider, {model: ModelOverride(timeout=1)})
+        events = list(provider.stream(ask(), CancelToken()))
+        provider.close()
+        assert len(server.requests) == 1
+    assert f"models: {{{model}: {{timeout: SECONDS}}}}" in failed(events).message
 
 
 @pytest.mark.parametrize("stall", [0, 1500])
