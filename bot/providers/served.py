@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 _MOST_BYTES = 16 * 1024 * 1024
 _LEAST, _MOST = 1_024, 100_000_000
+_TELLING = frozenset({"openai", "openai-chat", "openrouter", "ollama", "vllm"})
+"""The lists of the other providers do not say."""
+
 _OF_A_LIST = ("max_model_len", "context_length", "context_window", "max_context_length")
 """vLLM; OpenRouter and Together; Groq; LM Studio and Mistral."""
 
@@ -28,6 +31,8 @@ def with_served_window(provider: Provider) -> Provider:
     if not isinstance(provider, StreamingProvider) or provider.info.known:
         return provider
     name, info = provider.model.partition("/")[0], provider.info
+    if name not in _TELLING:
+        return provider
     if window := served_window(provider.endpoint, info.name, is_ollama=name == "ollama"):
         longest = min(info.max_output, max(window // 4, 1))
         provider.adopt(replace(info, context_window=window, max_output=longest))
@@ -39,8 +44,6 @@ def served_window(endpoint: Endpoint, model: str, *, is_ollama: bool = False) ->
     import httpx2
 
     headers = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    if endpoint.is_azure or endpoint.is_openai_itself or endpoint.is_anthropic:
-        return 0  # their lists do not say
     line = Line()
     try:
         with open_client(endpoint, line, headers, patience=PATIENCE, idle=PATIENCE) as client:

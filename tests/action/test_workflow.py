@@ -118,7 +118,7 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> 
         )
     outputs = done.outputs
     assert done.result == "success", done.log
-    assert (outputs["status"], outputs["stop-reason"], outputs["turns"]) == ("changed", "end_turn", "4")
+    assert (outputs["status"], outputs["stop-reason"], outputs["turns"]) == ("changed", "end_turn", "3")
     [pull] = stage.pulls()
     assert (outputs["pr-number"], outputs["pr-url"]) == (str(pull["number"]), pull["html_url"])
     assert outputs["branch"] == pull["head"]["ref"]

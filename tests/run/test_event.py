@@ -54,7 +54,7 @@ def test_the_body_tells_what_was_asked_done_checked_and_spent(published: Stage) 
     assert "python3 -m unittest" in body
     assert re.search(r"failed.*passed", body, re.IGNORECASE), body
     assert "under $0.01" in body
-    assert "4 turns" in body
+    assert "3 turns" in body
     assert body.rstrip().splitlines()[-1].startswith("<!-- slash-agent pull-request ")
 
 

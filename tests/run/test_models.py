@@ -31,7 +31,7 @@ def test_a_model_nobody_listed_is_said_to_be_a_guess_unless_the_policy_knows_it(
     with ModelServer(mending()) as server:
         ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix it", model=server)
     (note,) = [note for note in ran.json["outcome"]["notes"] if "model-of-next-year" in note]
-    assert "guesses" in note
+    assert "took its context window for 128,000 tokens" in note
     policy = repo / ".github" / "agent.yml"
     policy.parent.mkdir(exist_ok=True)
     price = "{ input: 1, output: 2 }"
