@@ -1,4 +1,5 @@
-"""Makes the picture of a pull request that the README shows: the demo's, as the forge shows it.
+"""Makes the pictures of what is read on GitHub, as the forge shows it: the demo's pull request, and of a small
+repository a plan, a review, an answer and a progress comment.
 
 python -m tests.support.demo_image
 """
@@ -9,9 +10,21 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
+from bot.contracts.outcome import Status
+from bot.contracts.plan import Plan, PlanStep
+from bot.contracts.request import Verb
+from bot.contracts.review import Finding, Severity
+from bot.publish.thread.place import place_of
+from bot.publish.thread.progress import Progress, ProgressState
+from tests.publish.conftest import REPO, World, open_world
+from tests.publish.reviewed import Reviewed
 from tests.support.browser import chromium
 from tests.support.report_images import FOLDER, smaller
 
@@ -27,23 +40,90 @@ def main() -> None:
             pull = _pull(demo)
             with chromium() as browser:
                 page = browser.new_page(viewport={"width": _WIDTH, "height": 800}, color_scheme="light")
-                page.goto(pull)
-                _without_emoji(page)
+                _goto(page, pull)
                 thread = page.locator(".thread").bounding_box()
                 assert thread is not None
                 page.set_viewport_size({"width": _WIDTH, "height": int(thread["y"] + thread["height"])})
                 (FOLDER / "pull-request.png").write_bytes(smaller(page.screenshot()))
         finally:
             demo.send_signal(signal.SIGINT)
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder, open_world(Path(folder)) as world:
+        page = browser.new_page(viewport={"width": _WIDTH, "height": 800}, color_scheme="light")
+        _progress(world)
+        _last(page, world, world.issue, "progress")
+        _publish(world, status=Status.PLANNED, plan=PLAN)
+        _last(page, world, world.issue, "plan")
+        _publish(world, status=Status.ANSWERED, answer=ANSWER)
+        _last(page, world, world.issue, "answer")
+        reviewed = Reviewed.begin(world)
+        reviewed.publish(reviewed.bundle(FINDING))
+        _goto(page, f"{world.forge.url}/{REPO}/pull/{reviewed.number}")
+        _shoot(page, page.locator(".thread > *").last, "review")
+
+
+PLAN = Plan(
+    "Sum totals exactly",
+    (
+        PlanStep("Sum the lines in `total` first and round the sum once.", ("invoice.py",)),
+        PlanStep("Add a test with three lines of 0.5.", ("tests/test_invoice.py",)),
+        PlanStep("Say in the README that totals are rounded at the end.", ("README.md",)),
+    ),
+    risks="Callers that rely on the old rounding will see other totals.",
+    estimate_usd=0.4,
+    estimate_turns=12,
+)
+ANSWER = (
+    "The total is a cent off because each line is rounded by itself, in `total` of `invoice.py:2`. Three lines of 0.5 "
+    "become 0 + 0 + 0, and the sum 1.5 would become 2.\n\n```python\nreturn sum(round(line) for line in lines)\n```"
+)
+FINDING = Finding(
+    "a.txt", 10, Severity.MAJOR, "The tenth line is counted in words", "Every other line has a figure: `line 10`.",
+    text="ten", suggestion="line 10",
+)  # fmt: skip
+
+
+def _publish(world: World, *, plan: Plan | None = None, **fields: Any) -> None:
+    """What a new command comes to."""
+    number, _ = world.forge.comment(
+        REPO, world.issue, "ann", "/agent plan" if plan else "/agent explain this"
+    )
+    request = world.outcome().request
+    assert request.trigger is not None
+    verb = Verb.PLAN if plan else Verb.EXPLAIN
+    request = replace(request, verb=verb, trigger=replace(request.trigger, comment_id=number))
+    bundle = world.bundle({}, patch=b"", request=request, files=(), **fields)
+    world.publish(replace(bundle, plan=plan))
+
+
+def _progress(world: World) -> None:
+    place = place_of(world.outcome().request)
+    assert place is not None
+    lines = ("turn 4: edit", "12,034 tokens, $0.12 so far")
+    url = f"{world.forge.url}/{REPO}/actions/runs/7"
+    Progress(world.github, place).close(ProgressState("Working on it", lines, url))
+
+
+def _last(page: Page, world: World, number: int, name: str) -> None:
+    _goto(page, f"{world.forge.url}/{REPO}/issues/{number}")
+    _shoot(page, page.locator(".thread > *").last, name)
+
+
+def _shoot(page: Page, what: Locator, name: str) -> None:
+    (FOLDER / f"{name}.png").write_bytes(smaller(what.screenshot()))
+
+
+def _goto(page: Page, url: str) -> None:
+    page.goto(url)
+    _without_emoji(page)
 
 
 def _pull(demo: subprocess.Popen[str]) -> str:
     assert demo.stdout is not None
     pull = ""
     for line in demo.stdout:
-        if found := re.match(r"pull +(\S+)", line):
+        if found := re.match(r" *pull +(http\S+)", line):
             pull = found[1]
-        if "press Ctrl-C" in line:
+        if "Ctrl-C" in line and pull:
             return pull
     raise SystemExit("The demo came to no pull request.")
 
