@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.checkout.blobs import blobs_at
@@ -12,8 +13,9 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import Request
 from bot.evidence.detect import Check
 from bot.gate.secrets import Finder
+from bot.policy.defaults import SETUP_TIMEOUT
 from bot.policy.load import load_policy
-from bot.policy.schema import CheckSpec, Policy
+from bot.policy.schema import CheckSpec, Policy, SetupStep
 from bot.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -88,27 +90,56 @@ def _file_at(checkout: Checkout, sha: str, path: str) -> str | None:
         return None
 
 
-def checks_of(policy: Policy, checkout: Checkout, task: Task | None) -> tuple[Check, ...]:
-    """The policy's, else those that the repository's CI and manifests suggest; and the task's own."""
+def checks_of(
+    policy: Policy, checkout: Checkout, task: Task | None, prepared: Preparation | None = None
+) -> tuple[Check, ...]:
+    """The policy's, else those of what was `prepared`, else those that the repository's CI and manifests suggest; and
+    the task's own."""
     own = _as_checks(task.checks if task else ())
+    if prepared is not None and prepared.checks:
+        return (*prepared.checks, *own)
     if policy.checks:
         return (*_as_checks(policy.checks), *own)
     found = detected_at(checkout).checks
     return (*(Check(one.name, one.plain, detected=True) for one in found), *own)
 
 
-def detected_at(checkout: Checkout) -> Detected:
-    """How the repository is set up and checked, by the files of the base commit."""
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """How an environment is prepared that the policy says nothing of: `setup` runs in a tree of the commit `sha`, and
+    `checks` are those that work after it."""
+
+    sha: str
+    setup: tuple[SetupStep, ...]
+    checks: tuple[Check, ...]
+
+
+def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
+    """What the repository's CI and manifests ask for, as the base branch has them: the head of a pull request decides
+    neither what is run nor on which files. `None` if the policy says how, or if there is nothing to do."""
+    if policy.setup or policy.bring or policy.checks:
+        return None
+    sha = checkout.policy_sha or checkout.base_sha
+    found = detected_at(checkout, sha)
+    if not found.setup:
+        return None
+    steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in found.setup)
+    return Preparation(sha, steps, tuple(Check(one.name, one.command, detected=True) for one in found.checks))
+
+
+def detected_at(checkout: Checkout, sha: str = "") -> Detected:
+    """How the repository is set up and checked, by the files of the base commit, or of the commit `sha`."""
     from bot.environment.detect import detect, files_read
 
-    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", checkout.base_sha)
+    sha = sha or checkout.base_sha
+    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
-    known = blobs_at(checkout.git, checkout.base_sha, files_read(paths))
+    known = blobs_at(checkout.git, sha, files_read(paths))
 
     def read(path: str) -> str | None:
         if path in known:
             return known[path].decode(errors="replace")
-        return _file_at(checkout, checkout.base_sha, path)
+        return _file_at(checkout, sha, path)
 
     return detect(paths, read)
 

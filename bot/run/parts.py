@@ -26,7 +26,7 @@ from bot.run.agent_workshop import AgentWorkshop
 from bot.run.archive import Archive
 from bot.run.asking import Asking, let_before
 from bot.run.background import Background
-from bot.run.base import checks_of, worded_as
+from bot.run.base import Preparation, checks_of, preparation_of, worded_as
 from bot.run.briefing import Briefing
 from bot.run.check_time import ACTIONS_MINUTES, LOCAL_MINUTES
 from bot.run.covered import Covered
@@ -122,7 +122,10 @@ class Run:
         """Where it is done: the workshops, the trees that commands run in, and the rounds of checks."""
         job, policy, profile, checkout = self.job, self.policy, self.profile, self.checkout
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
-        self.network = Network(policy, job.request, profile, job.environment)
+        prepared = self._preparation()
+        if prepared is not None:
+            setup = prepared.setup
+        self.network = Network(replace(policy, setup=setup), job.request, profile, job.environment)
         self.workshops = Workshops(
             checkout, self.confinement, job.folder, str(job.origin or checkout.tree), job.environment,
             self.skills.folder, self.journal, self.network, policy.sandbox.limits,
@@ -130,19 +133,30 @@ class Run:
         self.trees = Trees(
             checkout, job.folder, self.workshops.of_commands, setup, bring, job.origin, job.say,
             self.network.hold_to, Background(self._own_folders, "environment").result,
-            share_all=self.tier is Tier.LOCAL and profile.setup,
+            share_all=self.tier is Tier.LOCAL and profile.setup, prepared_from=prepared.sha if prepared else "",
         )  # fmt: skip
         minutes = policy.budget.check_minutes
         if minutes is None:
             minutes = LOCAL_MINUTES if self.tier is Tier.LOCAL else ACTIONS_MINUTES
         self.rounds = Rounds(
-            () if profile.read_only else checks_of(policy, checkout, task),
+            () if profile.read_only else checks_of(policy, checkout, task, prepared),
             RoundsContext(
                 self.trees, self.journal.write, self.stop, job.say, profile.unrun,
                 "" if self.confinement.moves else str(job.origin or ""), self._inspection(), Covered(checkout),
                 History(checkout), minutes,
             ),
         )  # fmt: skip
+
+    def _preparation(self) -> Preparation | None:
+        """The action's `prepare: auto`. It takes a sandbox that can reach registries, and nothing of a fork gets a
+        network."""
+        job = self.job
+        pull = job.request.pull
+        fork = pull is not None and pull.from_fork(job.request.repository)
+        wanted = job.environment.get("SLASH_AGENT_PREPARE") == "auto" and self.profile.setup
+        if not wanted or fork or not self.confinement.gives_way_out:
+            return None
+        return preparation_of(self.policy, self.checkout)
 
     def _equip(self) -> None:
         """What the agent has at hand, and who is asked before it may."""

@@ -85,12 +85,15 @@ class Trees:
     """`open` starts a workshop; `origin` is where `bring:` folders come from; `say` takes a line about each step
     of the preparation, on a thread of its own; `hold_to` is called before each with what it may reach. `own` are
     the folders of packages that the checkout at `origin` has: of these, what `bring:` names is shared, or all with
-    `share_all`."""
+    `share_all`.
+
+    `prepared_from` is the commit whose files setup sees, if not the base that is worked on. Nobody wrote that setup
+    for the bot, so what fails in it is said, and the run goes on without."""
 
     def __init__(
         self, checkout: Checkout, folder: RunFolder, open: Open, setup: Sequence[SetupStep], bring: Sequence[str],
         origin: Path | None, say: Say, hold_to: HoldTo = lambda presets, workshop: None,
-        own: Callable[[], Sequence[EnvironmentFolder]] = tuple, *, share_all: bool = False,
+        own: Callable[[], Sequence[EnvironmentFolder]] = tuple, *, share_all: bool = False, prepared_from: str = "",
     ) -> None:  # fmt: skip
         self._checkout = checkout
         self._history = History(checkout)
@@ -103,6 +106,7 @@ class Trees:
         self._hold_to = hold_to
         self._own = own
         self._share_all = share_all
+        self._prepared_from = prepared_from
         self._shared: Outfit | None = None
         self._preparing: Background[_Prepared] | None = None
 
@@ -162,8 +166,17 @@ class Trees:
         return dependencies(folders, (*tops, *origin), self._history.paths()) if folders else NO_DEPENDENCIES
 
     def _prepare(self, cancel: CancelToken) -> _Prepared:
+        if not self._prepared_from:
+            return self._make(cancel)
+        try:
+            return self._make(cancel)
+        except SetupError as error:
+            self._say(f"The environment could not be prepared, so checks may not run: {error}")
+            return _Prepared(Outfit(), frozenset())
+
+    def _make(self, cancel: CancelToken) -> _Prepared:
         tree = self._folder.prepared
-        materialise(self._checkout, tree)
+        materialise(self._checkout, tree, tree_sha=self._prepared_from or None)
         own = self._own_shared()
         for name in self._bring:
             if self._setup or name not in {folder.path for folder in own}:
@@ -183,7 +196,7 @@ class Trees:
         kept = [one for one in own if not os.path.lexists(tree / one.path) or not one.path]
         found = self._dependencies((*marked_as_made(made), *kept), (tree,))
         archive = self._folder.workshop("setup") / "tmp" / _ARCHIVE
-        left = untracked_files(self._checkout.git, self._checkout.base_sha, tree)
+        left = untracked_files(self._checkout.git, self._prepared_from or self._checkout.base_sha, tree)
         return _Prepared(Outfit(found, archive), left)
 
     def _copy_in(self, name: str, tree: Path) -> None:

@@ -1,0 +1,94 @@
+"""`prepare: auto`: what is installed is for the base branch to say. The head of a pull request decides neither which
+commands run with a network nor on which files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.forge.bundled import MAINTAINER
+from bot.policy.load import load_policy
+from bot.run.base import preparation_of
+from tests.run.test_on_pull import READING
+from tests.support.fix_script import DONE, mending, shell
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git, make_repository
+from tests.support.stage import Stage
+from tests.support.verb_runs import fork_pull
+
+CI = """on: push
+jobs:
+  test:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v4
+      - run: pip install -r requirements.txt
+      - run: python -m unittest
+"""
+BASE = {
+    ".github/agent.yml": "version: 1\n",
+    ".github/workflows/ci.yml": CI,
+    "requirements.txt": "# nothing yet\n",
+}
+EVIL = {
+    ".github/workflows/ci.yml": CI.replace("requirements.txt", "evil.txt"),
+    "requirements.txt": "evil-package-of-the-head==1\n",
+    "evil.txt": "evil-package-of-the-head==1\n",
+}
+
+
+def of_pull(folder: Path) -> Checkout:
+    """A checkout of a head whose base branch is the commit before it."""
+    repo = make_repository(folder / "repo", BASE)
+    base = git(repo, "rev-parse", "HEAD")
+    for name, text in EVIL.items():
+        (repo / name).write_text(text)
+    commit_all(repo)
+    checkout = prepare(Source(str(repo), "HEAD"), folder / "checkout", history="full")
+    return replace(checkout, policy_sha=base)
+
+
+def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_path: Path) -> None:
+    checkout = of_pull(tmp_path)
+    prepared = preparation_of(load_policy("version: 1\n"), checkout)
+    assert prepared is not None
+    assert prepared.sha == checkout.policy_sha
+    [step] = prepared.setup
+    assert "-r requirements.txt" in step.command
+    assert "evil" not in step.command
+
+
+@pytest.mark.parametrize("text", ["checks: [make]", "setup: [make]", "bring: [.venv]"])
+def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None:
+    assert preparation_of(load_policy(f"version: 1\n{text}\n"), of_pull(tmp_path)) is None
+
+
+@pytest.mark.bubblewrap
+def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    stage.forge.commit(stage.repo, EVIL, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    token = stage.forge.token(permissions=READING, repo=stage.repo)
+    with ModelServer(mending()) as server:
+        event = stage.ask("/agent fix the rounding", number=number)
+        ran = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
+    assert ran.code == 0, ran.said
+    assert "setup: [ -d .venv ]" in ran.said
+    assert "could not be prepared" not in ran.said
+    [check] = [one for one in stage.outcome()["checks"] if one["name"] == "unittest"]
+    assert (check["command"], check["after"]["state"]) == (".venv/bin/python -m unittest", "passed")
+
+
+@pytest.mark.bubblewrap
+def test_a32_nothing_is_prepared_for_the_head_of_a_fork(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    number = fork_pull(stage, EVIL)
+    token = stage.forge.token(permissions=READING, repo=stage.repo)
+    with ModelServer([shell("ls -a"), DONE, DONE]) as server:
+        event = stage.ask("/agent fix the rounding", number=number)
+        ran = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
+    assert "setup:" not in ran.said
+    assert "pip install" not in ran.said
