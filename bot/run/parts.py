@@ -148,13 +148,9 @@ class Run:
         )  # fmt: skip
 
     def _preparation(self) -> Preparation | None:
-        """The action's `prepare: auto`. It takes a sandbox that can reach registries, and nothing of a fork gets a
-        network."""
-        job = self.job
-        pull = job.request.pull
-        fork = pull is not None and pull.from_fork(job.request.repository)
-        wanted = job.environment.get("SLASH_AGENT_PREPARE") == "auto" and self.profile.setup
-        if not wanted or fork or not self.confinement.gives_way_out:
+        """The action's `prepare: auto`; it takes a sandbox that can reach registries."""
+        wanted = self.job.environment.get("SLASH_AGENT_PREPARE") == "auto" and self.profile.setup
+        if not wanted or not self.confinement.gives_way_out:
             return None
         return preparation_of(self.policy, self.checkout)
 
