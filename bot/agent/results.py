@@ -13,13 +13,13 @@ MAX_TITLE = 72
 
 DESCRIBE_CHANGE = ToolSpec(
     name="describe_change",
-    description="Hand over your change, as your last call: it ends the run. Becomes the pull request's text.",
+    description="Hand over your change, as your last call: it ends the run.",
     parameters={
         "type": "object",
         "properties": {
-            "title": {"type": "string", "maxLength": MAX_TITLE, "description": "one line, imperative"},
-            "summary": {"type": "string", "description": "what was wrong, how the change fixes it; Markdown"},
-            "notes": {"type": "string", "description": "for the reviewer: not verified, risks, questions"},
+            "title": {"type": "string", "maxLength": MAX_TITLE, "description": "imperative"},
+            "summary": {"type": "string", "description": "cause and fix, Markdown"},
+            "notes": {"type": "string", "description": "for the reviewer: risks, not verified"},
         },
         "required": ["title", "summary"],
     },

@@ -39,9 +39,9 @@ class AgentType(NamedTuple):
 
 
 TYPES = (
-    AgentType("explore", "agent_explore", True, 30, "searches and reports"),
-    AgentType("plan", "agent_plan", True, 30, "designs a change"),
-    AgentType("code", "agent_code", False, 40, "makes a change and checks it"),
+    AgentType("explore", "agent_explore", True, 30, "searches"),
+    AgentType("plan", "agent_plan", True, 30, "designs"),
+    AgentType("code", "agent_code", False, 40, "changes"),
 )
 
 
@@ -51,14 +51,13 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
     return ToolSpec(
         name=NAME,
         description=(
-            "Give a self-contained piece of work to a subagent. It sees `prompt` alone, and only its last text comes "
-            f"back. Types: {kinds}."
+            f"Give work to a subagent: it sees `prompt` alone, only its last text comes back. Types: {kinds}."
         ),
         parameters={
             "type": "object",
             "properties": {
                 "description": {"type": "string", "minLength": 1, "maxLength": 80},
-                "prompt": {"type": "string", "minLength": 1, "maxLength": 20_000},
+                "prompt": {"type": "string", "maxLength": 20_000},
                 "agent_type": {"type": "string", "enum": [one.name for one in types]},
             },
             "required": ["description", "prompt", "agent_type"],

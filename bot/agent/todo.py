@@ -26,7 +26,7 @@ _HEADS = ("", "The list now:\n", "Noted. It stands so:\n")
 
 TODO = ToolSpec(
     name="todo",
-    description="Keep your list of steps if the work takes many: the whole list each time, one in progress.",
+    description="Keep your list of steps: the whole list each time, at most one in progress.",
     parameters={
         "type": "object",
         "properties": {

@@ -8,7 +8,7 @@ from html import escape
 
 from bot.skills.skill import Skill
 
-LONGEST = 80
+LONGEST = 60
 """Characters of a description that are shown: its first sentence, since what follows mostly says when to use it."""
 
 MAX_CHARACTERS = 4_000

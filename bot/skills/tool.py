@@ -28,8 +28,7 @@ recommends."""
 
 MAX_LISTED = 50
 
-_DESCRIPTION = """Load the instructions of a skill, if its line fits the task; they follow as a message, with the \
-paths of its files.
+_DESCRIPTION = """Load a skill's instructions by its name, if its line fits the task.
 {}"""
 
 _CLOSING = re.compile(r"<(?=/\s*skill\b)", re.IGNORECASE)
@@ -42,7 +41,7 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
         description=_DESCRIPTION.format(catalogue(skills)),
         parameters={
             "type": "object",
-            "properties": {"command": {"type": "string", "description": "its name"}},
+            "properties": {"command": {"type": "string"}},
             "required": ["command"],
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from bot.agent.plans import SUBMIT_PLAN
 from bot.agent.prompt import PromptError, new_marker, render, system_prompt
 from bot.agent.questions import ASK_USER
 from bot.agent.results import DESCRIBE_CHANGE
+from bot.agent.subagents import TYPES, task_spec
 from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
+from bot.skills.find import bundled, chosen
+from bot.skills.tool import skill_spec
 from bot.workshop.client.specs import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -80,3 +84,22 @@ def test_a_missing_value_is_refused() -> None:
 def test_two_sessions_have_two_markers() -> None:
     assert len(new_marker()) >= 16
     assert new_marker() != new_marker()
+
+
+def test_the_tools_of_a_fix_take_at_most_six_kilobytes() -> None:
+    """They are in every request, as is the system text: together with a first message, nine at most."""
+    own = (
+        TODO,
+        task_spec(TYPES),
+        skill_spec([held.skill for held in chosen([bundled()]).held]),
+        DESCRIBE_CHANGE,
+    )
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in (*TOOL_SPECS, *own)
+    ]
+    assert len(json.dumps(tools, separators=(",", ":"), ensure_ascii=False)) <= 6_000
+    assert len(system_prompt(*SESSIONS["fix"])) <= 1_800

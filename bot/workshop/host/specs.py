@@ -26,78 +26,73 @@ MAX_WAIT = 100
 VIEW = ToolSpec(
     name="view",
     description=(
-        "Show a text file as numbered lines (`12|text`). Needed before edit or write may change a file. "
-        f"At most {MAX_LINES} lines or 50 KiB a call; the end of the result says how to go on."
+        f"Show a text file as lines `12|text`, at most {MAX_LINES} or 50 KiB a call. Needed before edit or write may "
+        "change a file."
     ),
     parameters={
         "type": "object",
         "properties": {
-            "path": {"type": "string", "description": "relative to the repository root"},
-            "offset": {"type": "integer", "minimum": 1, "description": "first line, from 1"},
-            "limit": {"type": "integer", "minimum": 1, "description": "number of lines"},
+            "path": {"type": "string"},
+            "offset": {"type": "integer", "minimum": 1, "description": "first line"},
+            "limit": {"type": "integer", "minimum": 1, "description": "lines"},
         },
         "required": ["path"],
-        "additionalProperties": False,
     },
 )
 
 LS = ToolSpec(
     name="ls",
     description=(
-        "List a folder as a tree, with the number of files in each folder. Ignored files are left out, unless "
-        f"path itself is ignored. At most {MAX_ENTRIES} entries, upper levels first."
+        "List a folder as a tree with the number of files in each folder; without ignored files, at most "
+        f"{MAX_ENTRIES} entries."
     ),
     parameters={
         "type": "object",
-        "properties": {"path": {"type": "string", "description": "folder; default the root"}},
-        "additionalProperties": False,
+        "properties": {"path": {"type": "string"}},
     },
 )
 
 GLOB = ToolSpec(
     name="glob",
     description=(
-        "Find files by pattern, newest first: `*.py` at any depth, `src/**/*.{ts,tsx}` from the folder on. "
-        f"Ignored files are left out. At most {MAX_FILES}."
+        "Find files, newest first: `*.py` at any depth, `src/**/*.{ts,tsx}` from path on; without ignored files, at "
+        f"most {MAX_FILES}."
     ),
     parameters={
         "type": "object",
         "properties": {
             "pattern": {"type": "string"},
-            "path": {"type": "string", "description": "folder to look in; default the root"},
+            "path": {"type": "string"},
         },
         "required": ["pattern"],
-        "additionalProperties": False,
     },
 )
 
 GREP = ToolSpec(
     name="grep",
     description=(
-        "Search file contents line by line with a regular expression (Perl-compatible; (?i) ignores case). "
-        "Binary and ignored files are left out, unless path itself is ignored. "
-        f"At most {MAX_MATCHES} matches."
+        "Search files line by line with a Perl-compatible regular expression; without binary and ignored files, at "
+        f"most {MAX_MATCHES} matches."
     ),
     parameters={
         "type": "object",
         "properties": {
             "pattern": {"type": "string"},
-            "path": {"type": "string", "description": "file or folder; default the root"},
-            "glob": {"type": "string", "description": "only files that match, such as *.py"},
-            "literal": {"type": "boolean", "description": "pattern is plain text"},
-            "context": {"type": "integer", "minimum": 0, "description": "lines around each match"},
-            "mode": {"type": "string", "enum": list(MODES), "description": "default lines"},
+            "path": {"type": "string", "description": "file or folder"},
+            "glob": {"type": "string", "description": "such as *.py"},
+            "literal": {"type": "boolean"},
+            "context": {"type": "integer", "minimum": 0, "description": "lines around"},
+            "mode": {"type": "string", "enum": list(MODES)},
         },
         "required": ["pattern"],
-        "additionalProperties": False,
     },
 )
 
 EDIT = ToolSpec(
     name="edit",
     description=(
-        "Replace `old`, which must occur exactly once in the file, with `new`. View the file first and copy "
-        "`old` without the line numbers. Line ends, encoding and mode are kept. Empty `old` creates the file."
+        "Replace `old`, which must occur exactly once in the file, with `new`. Copy `old` without line "
+        "numbers. Empty `old` creates the file."
     ),
     parameters={
         "type": "object",
@@ -105,25 +100,20 @@ EDIT = ToolSpec(
             "path": {"type": "string"},
             "old": {"type": "string"},
             "new": {"type": "string"},
-            "replace_all": {"type": "boolean", "description": "replace every occurrence"},
+            "replace_all": {"type": "boolean"},
         },
         "required": ["path", "old", "new"],
-        "additionalProperties": False,
     },
     writes=True,
 )
 
 WRITE = ToolSpec(
     name="write",
-    description=(
-        "Write a whole file, and its folders. An existing file must have been viewed in full; use edit for a "
-        "part. Line ends, encoding and mode of an existing file are kept."
-    ),
+    description=("Write a whole file, and its folders. An existing one must have been viewed in full."),
     parameters={
         "type": "object",
         "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
         "required": ["path", "content"],
-        "additionalProperties": False,
     },
     writes=True,
 )
@@ -140,7 +130,6 @@ PATCH = ToolSpec(
         "type": "object",
         "properties": {"patch": {"type": "string"}},
         "required": ["patch"],
-        "additionalProperties": False,
     },
     writes=True,
 )
@@ -148,61 +137,56 @@ PATCH = ToolSpec(
 BASH = ToolSpec(
     name="bash",
     description=(
-        "Run a command with bash in the sandbox and get its output, stdout and stderr in order. There is no "
-        "network and no input. The working folder carries over to the next call; variables do not. Processes "
-        "still running when the command ends are stopped: start a server with background. Long output is shown "
-        "by its head and tail and kept in full in a file. Prefer view, grep, glob and edit for looking at and "
-        "changing files."
+        "Run a command with bash: stdout and stderr in order, no network, no input. The working folder carries over to "
+        "the next call, variables do not. Processes still running at its end are stopped: start a server with "
+        "background. Prefer view, grep, glob and edit to commands."
     ),
     parameters={
         "type": "object",
         "properties": {
-            "command": {"type": "string", "minLength": 1, "description": "The bash command or script."},
+            "command": {"type": "string", "minLength": 1},
             "timeout": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_TIMEOUT,
-                "description": f"Time limit in seconds, {DEFAULT_TIMEOUT} when left out, none in background.",
+                "description": f"seconds, {DEFAULT_TIMEOUT} if left out",
             },
             "background": {
                 "type": "boolean",
-                "description": "Return at once and let it run, with an id for bash_output and bash_kill.",
+                "description": "let it run, for bash_output and bash_kill",
             },
         },
         "required": ["command"],
-        "additionalProperties": False,
     },
     writes=True,
 )
 
 BASH_OUTPUT = ToolSpec(
     name="bash_output",
-    description="What a background command printed since the last look, and whether it still runs.",
+    description="What a background command printed since the last call, and whether it still runs.",
     parameters={
         "type": "object",
         "properties": {
             "id": {"type": "integer", "minimum": 1},
-            "offset": {"type": "integer", "minimum": 1, "description": "from this line on instead"},
+            "offset": {"type": "integer", "minimum": 1, "description": "from this line on"},
             "wait": {
                 "type": "integer",
                 "minimum": 0,
                 "maximum": MAX_WAIT,
-                "description": "seconds to wait for its end, default 0",
+                "description": "seconds to wait",
             },
         },
         "required": ["id"],
-        "additionalProperties": False,
     },
     writes=True,
 )
 
 BASH_KILL = ToolSpec(
     name="bash_kill",
-    description="End a background command and all it started; every one when id is left out.",
+    description="End a background command; every one if id is left out.",
     parameters={
         "type": "object",
         "properties": {"id": {"type": "integer", "minimum": 1}},
-        "additionalProperties": False,
     },
     writes=True,
 )
