@@ -38,7 +38,7 @@ HEADER = (
     "all characters",
     "first request",
     "of it tools",
-    "failed edits",
+    "refused edits",
 )
 _LIMIT = 900
 
