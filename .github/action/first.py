@@ -48,7 +48,7 @@ INSTANT = (Verb.HELP, Verb.STATUS, Verb.STOP)
 # questions depends on it.
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 GO = "go"
-QUEUED = "**Queued**\n\n- begins when a runner is free and what was asked for in this thread before is done"
+QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"
 A_DAY = 86_400
 PAGE = 100
 

@@ -124,7 +124,10 @@ def _counted(review: Review) -> tuple[Mark, str]:
 def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
     """Why a result is less than what was asked for."""
     clean = outcome.stop_reason in (StopReason.END_TURN, StopReason.CHECKS_FAILING, StopReason.NEEDS_INPUT)
-    if not outcome.answer and not (clean and (outcome.files or outcome.status is not Status.NO_CHANGE)):
+    failed = outcome.status is Status.FAILED
+    answered = outcome.answer and not failed
+    fine = clean and not failed and (outcome.files or outcome.status is not Status.NO_CHANGE)
+    if not answered and not fine:
         yield "why", outcome.reason
     if outcome.files:
         from bot.evidence.summary import summarize_checks

@@ -178,7 +178,7 @@ def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage) 
     [comment] = stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")[-1:]
     assert (ran.code, ran.outputs["gate"]) == (0, f"go {comment['id']}")
     assert "go" not in ran.outputs, "nothing else of the action is run in this job"
-    assert comment["body"].startswith("**Queued**\n\n- begins when a runner is free")
+    assert comment["body"].startswith("**Queued**\n\n- starts when a runner is free")
     assert "state=on run=4711 queued=yes -->" in comment["body"]
     assert len(ran.calls) <= 4
     after = first(stage, SLASH_AGENT_GATE=ran.outputs["gate"], SLASH_AGENT_MODE="run")

@@ -97,7 +97,7 @@ def test_the_same_remark_on_many_places_is_made_on_each_and_every_number_is_told
     assert [one["line"] for one in pull.remarks()] == [2, 4, 6, 8, 10, 12]
     said = pull.reviews()[1]["body"]
     assert said.startswith("**3 findings:**")
-    assert "- 3 findings told by an earlier review already\n- 1 finding told twice, on the same lines" in said
+    assert "- 3 findings already made by an earlier review\n- 1 finding made twice, on the same lines" in said
 
 
 def test_what_was_said_in_a_resolved_thread_is_not_said_again(pull: Reviewed) -> None:

@@ -107,7 +107,7 @@ def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage:
 def test_an_explanation_is_answered_in_the_thread(stage: Stage) -> None:
     carried_out(stage, "/agent explain why it says 60 seconds", [VIEW, Say("It rounds too late.")])
     [answer] = comments(stage, "It rounds too late.")
-    assert "<!-- slash-agent answer " in answer["body"]
+    assert "<!-- slash-agent progress " in answer["body"]
     assert stage.pulls() == []
     assert set(stage.branches()) == {"main"}
 
@@ -128,7 +128,7 @@ def test_an_answer_goes_on_from_the_artifact_of_the_run_that_asked(stage: Stage)
         ran = stage.run(model=server, event=event, GITHUB_RUN_ID=str(first), token=reading_runs(stage))
     assert ran.code == 0, ran.said
     files = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
-    stage.forge.add_artifact(stage.repo, first, "slash-agent", files)
+    stage.forge.add_artifact(stage.repo, first, "slash-agent-bundle", files)
     on = stage.ask("/agent continue Yes, one minute.")
     with ModelServer([DESCRIBE, DONE]) as server:
         ran = stage.run(model=server, event=on, token=reading_runs(stage))

@@ -112,6 +112,6 @@ def _not_told(sieved: Sifted, dropped: int, kept: int) -> Iterator[str]:
     if dropped:
         yield f"{count_of(dropped, 'finding')} beyond the {kept} worst ones"
     if sieved.told_before:
-        yield f"{count_of(sieved.told_before, 'finding')} told by an earlier review already"
+        yield f"{count_of(sieved.told_before, 'finding')} already made by an earlier review"
     if sieved.repeated:
-        yield f"{count_of(sieved.repeated, 'finding')} told twice, on the same lines in the same words"
+        yield f"{count_of(sieved.repeated, 'finding')} made twice, on the same lines in the same words"
