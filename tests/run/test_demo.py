@@ -41,7 +41,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, float, Path]:
 def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[Ran, float, Path]) -> None:
     ran, _, _ = demo
     assert ran.code == 0, ran.said
-    headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.04"
+    headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.03"
     assert headline in ran.out.splitlines()
     assert "slash-agent demo --keep, to see it in a browser" in ran.out
     assert "\nRound durations before splitting them into units\n" in ran.out
