@@ -57,7 +57,7 @@ def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
     assert re.fullmatch(
         re.escape(f"{stage.forge.url}/{stage.repo}/actions/runs/4711") + r"/artifacts/\d+", report
     )
-    assert any(f"pull request #{pull['number']}" in body for body in stage.bot_comments())
+    assert any(f"pull request [#{pull['number']} " in body for body in stage.bot_comments())
     assert KEY not in ran.log
 
 
@@ -88,7 +88,7 @@ def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -
     said = stage.get(f"issues/{stage.sample.issue}/comments")
     [comment] = [one for one in said if one["user"]["type"] == "Bot"]
     assert comment["user"]["login"] == "github-actions[bot]"
-    assert f"pull request #{pull['number']}" in comment["body"]
+    assert f"pull request [#{pull['number']} " in comment["body"]
     by = {(e.login, e.method) for e in stage.forge.requests if e.path.endswith(f"comments/{comment['id']}")}
     assert ("my-app[bot]", "PATCH") in by
     assert ("github-actions[bot]", "PATCH") not in by

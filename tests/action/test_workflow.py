@@ -67,7 +67,7 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
     [pull] = stage.pulls()
     assert pull["draft"]
     assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
-    assert f"pull request #{pull['number']}" in stage.bot_comments()[0]
+    assert f"pull request [#{pull['number']} " in stage.bot_comments()[0]
     assert "/actions/runs/4711" in pull["body"]
     # The runner keeps these lines to itself, and from then on shows stars for what they hold.
     said = "".join(job.log + job.summary for job in jobs.values())
