@@ -26,6 +26,21 @@ class Noted(NamedTuple):
     text: str
 
 
+class Waiting(NamedTuple):
+    """Something of ours runs and is waited for: a check, a checker. `limit` is in seconds, `None` if there is none.
+    `skippable`: the person at the terminal may go on without it."""
+
+    text: str
+    limit: float | None = None
+    skippable: bool = False
+
+
+class Printed(NamedTuple):
+    """The last line so far of what is waited for."""
+
+    line: str
+
+
 class Started(NamedTuple):
     """The model is about to be asked for the first time. A limit is `None` where there is none."""
 
@@ -128,6 +143,8 @@ class Ended(NamedTuple):
 Event = (
     Began
     | Noted
+    | Waiting
+    | Printed
     | Started
     | Asking
     | Said
@@ -144,6 +161,8 @@ Event = (
 EVENTS: Mapping[str, type[Event]] = {
     "began": Began,
     "note": Noted,
+    "waiting": Waiting,
+    "printed": Printed,
     "started": Started,
     "request": Asking,
     "said": Said,
@@ -208,6 +227,10 @@ class View(Protocol):
     def interrupted(self) -> Callable[[str], None] | None: ...
 
     def tell(self, event: Event) -> None: ...
+
+    def on_enter(self, skip: Callable[[], None] | None) -> None:
+        """What the Enter key does from now on, where somebody is at a keyboard; `None` for nothing."""
+        ...
 
     def cut_off(self, text: str) -> None:
         """The process is about to end: `text` is the last that is said, whatever else goes on."""

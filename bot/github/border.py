@@ -14,6 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from bot.contracts.silence import Silence
 from bot.github.errors import Failure, GitHubError, failure_from, sentence
 from bot.github.retry import Pace, wait_before_retry
 from bot.github.tags import Tags
@@ -134,7 +135,7 @@ class Border:
             wait = wait_before_retry(failure, attempt, self._pace.now(), safe=safe)
             if wait is None:
                 raise GitHubError(sentence(failure, doing), failure)
-            self._pace.sleep(wait)
+            self._pace.wait(wait)
         raise AssertionError("unreachable")
 
     def _once(self, verb: str, path: str, body: object, media: str) -> Answer | Failure:
@@ -146,7 +147,8 @@ class Border:
         if kept is not None:
             headers["If-None-Match"] = kept.tag
         try:
-            status, got, text = self._hub.requester.requestJson(verb, path, headers=headers, input=body)
+            with Silence("GitHub", self._pace.say).waiting():
+                status, got, text = self._hub.requester.requestJson(verb, path, headers=headers, input=body)
         except RequestException as error:
             # Its name and no more: the text of such an error may hold the address with whatever was in it.
             self.calls.append(ApiCall(verb, path, 0))

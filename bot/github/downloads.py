@@ -47,7 +47,7 @@ class Downloads(Border):
             wait = wait_before_retry(response, attempt, self._pace.now(), safe=True)
             if wait is None:
                 raise GitHubError(sentence(response, doing), response)
-            self._pace.sleep(wait)
+            self._pace.wait(wait)
         raise AssertionError("unreachable")
 
     def _once_followed(

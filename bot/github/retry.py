@@ -7,11 +7,14 @@ it had not been carried out, and waits are capped.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from bot.contracts.silence import FIRST
 from bot.github.errors import Failure
 
 ATTEMPTS = 5
@@ -46,15 +49,27 @@ def _rate_limit_wait(failure: Failure, attempt: int, now: float) -> float:
     return SECONDARY_WAIT * attempt
 
 
+def _to_the_log(line: str) -> None:
+    with suppress(OSError):  # nobody reads it
+        os.write(2, f"slash-agent: {line}\n".encode())
+
+
 @dataclass
 class Pace:
     """Time as the client sees it: `between_writes` seconds pass from one write to the next."""
 
     between_writes: float = 1.0
     sleep: Callable[[float], None] = time.sleep
+    say: Callable[[str], None] = _to_the_log
     now: Callable[[], float] = time.time
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last_write: float = 0.0
+
+    def wait(self, seconds: float) -> None:
+        """Before the next try; a long wait is told of."""
+        if seconds >= FIRST:
+            self.say(f"GitHub asks to be left alone for {seconds:.0f} s; waiting, then trying again")
+        self.sleep(seconds)
 
     def before_write(self) -> None:
         with self._lock:

@@ -26,6 +26,7 @@ from bot.run.reading import Unbelievable, measured_of, reading_of, stamps_of
 from bot.workshop.client.workshop import Workshop
 
 NO_TIME_LEFT = "the time for checks is spent"
+SKIPPED = "skipped by you"
 _CANCELLED = "the run was cancelled during this check"
 _HIGHEST = 255
 _LOOK_LIMIT = 30
@@ -50,14 +51,16 @@ Lines = Mapping[str, frozenset[int]]
 class Wanted:
     """What a round is to find out beside how its checks end, and within what. `lines` gives the changed lines, when
     they are needed; `suspects` the tests of the check of that number that are to be run a second time. `limit` gives
-    the seconds that a check may take, beside its own limit, and `timed` is entered while one runs. `skip` makes the
-    token that ends one check alone. `quiet` gives way to the agent's own commands."""
+    the seconds that a check may take, beside its own limit, and `timed` is entered while one runs. `begin` is told of
+    each command and its limit, and makes the token that ends it alone; `printed` takes the last line of its output
+    while it runs. `quiet` gives way to the agent's own commands."""
 
     lines: Callable[[], Lines] | None = None
     suspects: Callable[[int, Ran], Collection[str]] = lambda number, ran: ()
     limit: Callable[[int], float] = lambda number: math.inf
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
-    skip: Callable[[int], CancelToken] = lambda number: CancelToken()
+    begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
+    printed: Callable[[str], None] | None = None
     quiet: bool = False
 
 
@@ -139,12 +142,14 @@ class CheckBench:
         if limit < 1:
             return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
         self._runs += 1
-        skip = self.wanted.skip(number)
+        skip = self.wanted.begin(number, limit)
         forget = self.cancel.on_fire(lambda: skip.fire(_CANCELLED))
         began = time.monotonic()
         try:
             with self.wanted.timed():
-                outcome = self.workshop.call("bash", whole(command, limit, quiet=self.wanted.quiet), skip)
+                outcome = self.workshop.call(
+                    "bash", whole(command, limit, quiet=self.wanted.quiet), skip, printed=self.wanted.printed
+                )
         finally:
             forget()
         if skip.fired:

@@ -30,6 +30,7 @@ from bot.run.pictures import Pictures, begin_to_look
 from bot.run.signals import cancelled_after
 from bot.run.terms import Ended
 from bot.run.tools import RunToolbox
+from bot.run.waits import WatchedProvider
 
 if TYPE_CHECKING:
     from bot.run.gone_on import Kept
@@ -43,7 +44,7 @@ def hold(run: Run, provider_under_way: Background[Provider]) -> Ended:
     run.trees.begin(run.stop)
     if not run.trees.need_preparing:
         run.workshop.open()
-    provider = adapted(provider_under_way.result(), run.policy.models)
+    provider = WatchedProvider(adapted(provider_under_way.result(), run.policy.models), run.job.say)
     run.model = provider.info.name
     budget = run.budget
     run.rounds.end_by(budget.minutes)

@@ -48,6 +48,7 @@ from bot.run.subagents import RunSubagents
 from bot.run.terms import Job
 from bot.run.tools import Gatekeeper, RunToolbox
 from bot.run.trees import Trees
+from bot.run.waits import Waits
 from bot.run.workshops import Workshops
 from bot.run.writing import propose_writes
 from bot.sandbox.confinement import Confinement, EnvironmentFolder
@@ -141,7 +142,8 @@ class Run:
         self.rounds = Rounds(
             () if profile.read_only else checks_of(policy, checkout, task, prepared),
             RoundsContext(
-                self.trees, self.journal.write, self.stop, job.say, profile.unrun,
+                self.trees, self.journal.write, self.stop,
+                Waits(job.say, job.view, self.detector.kept), profile.unrun,
                 "" if self.confinement.moves else str(job.origin or ""), self._inspection(), Covered(checkout),
                 History(checkout), minutes,
             ),

@@ -25,18 +25,18 @@ from bot.evidence.detect import Check
 from bot.evidence.reruns import Ran
 from bot.run.background import Background
 from bot.run.check_time import LOCAL_MINUTES, CheckTime
-from bot.run.checks import NO_TIME_LEFT, CheckBench, Wanted, not_run
+from bot.run.checks import NO_TIME_LEFT, SKIPPED, CheckBench, Wanted, not_run
 from bot.run.covered import Covered
 from bot.run.history import History
 from bot.run.related import related_commands
 from bot.run.trees import Trees
+from bot.run.waits import Waits
 from bot.workshop.client.workshop import Workshop
 
 if TYPE_CHECKING:
     from bot.run.inspection import Inspection
 
 Write = Callable[[lines.Record], None]
-Say = Callable[[str], None]
 Phase = Literal["before", "after"]
 
 _GIVEN_UP = (NO_TIME_LEFT,)
@@ -64,7 +64,7 @@ class _Both:
 
 @dataclass(frozen=True, slots=True)
 class RoundsContext:
-    """What rounds are run with. `say` takes a line about what is waited for. With `unrun`, which says why, nothing is
+    """What rounds are run with. `waits` are told what is waited for. With `unrun`, which says why, nothing is
     ever run. `origin` is the repository's own path if no tree can be shown there. `inspect` makes the checkers over the
     whole project, once the first request is out; they run in the same workshops, before the checks. `minutes` is the
     budget of all rounds."""
@@ -72,7 +72,7 @@ class RoundsContext:
     trees: Trees
     write: Write
     cancel: CancelToken
-    say: Say
+    waits: Waits
     unrun: str = ""
     origin: str = ""
     inspect: Callable[[], Inspection] | None = None
@@ -88,11 +88,14 @@ class Rounds:
     def __init__(self, checks: Sequence[Check], context: RoundsContext) -> None:
         self.checks = tuple(checks)
         self._context = context
+        self._waits = context.waits
         self._time = CheckTime(context.minutes)
         self._inspection: Inspection | None = None
         self._inspected = threading.Event()
         self._before: Background[None] | None = None
         self._before_runs: list[Future[Ran]] = [Future() for _ in self.checks]
+        self._before_command: tuple[CancelToken, float] | None = None
+        self._waits_for_before = False
         self._rounds = 0
         self._after: dict[str, list[_Both]] = {}
         self._on_base: dict[tuple[int, str], Ran] = {}
@@ -127,6 +130,7 @@ class Rounds:
             return tuple(reruns.result_of(check, ran[n], after) for n, check in enumerate(self.checks))
         if tree_sha not in self._after:
             self._after[tree_sha] = self._with_change(tree_sha)
+            self._waits.end()
         return tuple(map(self._result, self.checks, self._after[tree_sha]))
 
     def coverage(self, tree_sha: str | None) -> Coverage | None:
@@ -164,6 +168,8 @@ class Rounds:
             suspects=lambda number, ran: reruns.suspects_before(ran),
             limit=lambda number: self._time.limit_before(later - number - 1),
             timed=lambda: self._time.running(before=True),
+            begin=self._begin_before,
+            printed=lambda line: self._waits.printed(line) if self._waits_for_before else None,
             quiet=True,
         )
 
@@ -204,11 +210,37 @@ class Rounds:
     def _bench(self, workshop: Workshop, wanted: Wanted) -> CheckBench:
         return CheckBench(workshop, self._context.cancel, wanted, self._context.origin)
 
+    def _begin_before(self, number: int, limit: float) -> CancelToken:
+        token = CancelToken()
+        self._before_command = token, time.monotonic() + limit
+        return token
+
     def _wait_for_before(self) -> None:
         assert self._before is not None
         if self._before.under_way:
-            self._context.say(f"waiting for the {'checks' if self.checks else 'checkers'} before the change")
+            if not self.checks:
+                self._waits.begin("the checkers before the change")
+            for number in range(len(self.checks)):
+                self._before_of(number)
         self._before.result()
+
+    def _before_of(self, number: int) -> Ran:
+        """The run of a check before the change, which is waited for if it is under way."""
+        future = self._before_runs[number]
+        if not future.done():
+            command, self._waits_for_before = self._before_command, True
+            left = command[1] - time.monotonic() if command else None
+            skip = (lambda: command[0].fire(SKIPPED)) if command else None
+            self._waits.begin(f"the check before the change: {self.checks[number].command}", left, skip)
+        ran = future.result()
+        self._waits_for_before = False
+        return ran
+
+    def _begin(self, text: str, limit: float) -> CancelToken:
+        """The wait for one command, and the token that ends it."""
+        token = CancelToken()
+        self._waits.begin(text, limit, lambda: token.fire(SKIPPED))
+        return token
 
     # With the change
 
@@ -217,7 +249,7 @@ class Rounds:
         if self._context.cores < 2 or not self.checks:
             self._wait_for_before()
         elif not self._inspected.is_set():
-            self._context.say("waiting for the checkers before the change")
+            self._waits.begin("the checkers before the change")
             self._inspected.wait()
         self._inspect_late(tree_sha)
         found: list[_Both] = []
@@ -239,7 +271,7 @@ class Rounds:
 
     def _inspect_late(self, tree_sha: str) -> None:
         """Checkers that timed out on the base, and those that the change turns out to concern."""
-        inspection, cancel, say = self._inspection, self._context.cancel, self._context.say
+        inspection, cancel, say = self._inspection, self._context.cancel, self._waits.begin
         in_time = self._time.left_again > 0 and not cancel.fired
         if inspection is None or not in_time or not (late := inspection.late(tree_sha)):
             return
@@ -252,14 +284,11 @@ class Rounds:
 
     def _run_after(self, workshop: Workshop, tree_sha: str) -> list[_Both]:
         """All of each check that fits; then, for the others, the related tests."""
-        skips: dict[int, CancelToken] = {}
 
-        def skip(number: int) -> CancelToken:
-            skips[number] = CancelToken()
-            self._before_runs[number].add_done_callback(
-                lambda done: self._give_up(done.result(), skips[number])
-            )
-            return skips[number]
+        def begin(number: int, limit: float) -> CancelToken:
+            token = self._begin(f"check with the change: {self.checks[number].command}", limit)
+            self._before_runs[number].add_done_callback(lambda done: self._give_up(done.result(), token))
+            return token
 
         covered = self._context.covered
         wanted = Wanted(
@@ -267,7 +296,8 @@ class Rounds:
             suspects=lambda number, ran: reruns.suspects_after(self._before_runs[number].result(), ran),
             limit=lambda number: self._time.left * (1 if self._before_runs[number].done() else _BESIDE),
             timed=self._time.running,
-            skip=skip,
+            begin=begin,
+            printed=self._waits.printed,
         )
         bench = self._bench(workshop, wanted)
         found: list[_Both] = []
@@ -278,11 +308,8 @@ class Rounds:
             if narrowed:
                 found.append(_Both(check, future.result(), not_run(_NOT_KNOWN.format(narrowed)), narrowed))
                 continue
-            self._context.say(f"check with the change: {check.command}")
             after = bench.run(number, check)
-            if not future.done():
-                self._context.say(f"waiting for the check before the change: {check.command}")
-            before = future.result()
+            before = self._before_of(number)
             narrowed = self._too_long(check, before) if after.run.state in _CUT_OFF else ""
             after = not_run(_NOT_KNOWN.format(narrowed)) if narrowed else after
             found.append(_Both(check, before, after, narrowed))
@@ -311,20 +338,28 @@ class Rounds:
         if not due or history is None or cancel.fired:
             return
         commands = related_commands(due, history, tree_sha, workshop, cancel)
-        wanted = Wanted(limit=lambda number: self._time.left / 2, timed=self._time.running)
+        half = Wanted(limit=lambda number: self._time.left / 2, timed=self._time.running)
+        wanted = replace(
+            half,
+            begin=lambda number, limit: self._begin(
+                f"related tests with the change: {commands[number][1]}", limit
+            ),
+            printed=self._waits.printed,
+        )
         base: Background[dict[int, Ran]] | None = None
         on_base = {
             n: before for n, (before, _) in commands.items() if before and (n, before) not in self._on_base
         }
         if on_base and self._context.cores > 1:
-            base = Background(lambda: self._run_on_base(on_base, wanted), "related tests before")
+            base = Background(lambda: self._run_on_base(on_base, half), "related tests before")
         bench = self._bench(workshop, wanted)
         for number, (_, after) in commands.items():
             both = found[number]
             both.check = replace(both.check, command=after)
-            self._context.say(f"related tests with the change: {after}")
             both.after = bench.run(number, both.check)
-        ran = base.result() if base else self._run_on_base(on_base, wanted) if on_base else {}
+        if on_base:
+            self._waits.begin("related tests before the change", self._time.left)
+        ran = base.result() if base else self._run_on_base(on_base, half) if on_base else {}
         for number, (before, _) in commands.items():
             known = self._on_base.get((number, before))
             found[number].before = ran.get(number) or known or not_run(_NEW)
@@ -355,9 +390,9 @@ class Rounds:
             if limit < max(both.after.run.duration, 1):
                 both.note = reruns.NO_TIME
                 continue
-            self._context.say(f"running again, since it may be flaky: {both.check.command}")
             name = f"checks-again-{self._rounds}-{number + 1}"
-            both.second = self._once_more(name, both.check, tree_sha)
+            text = f"running again, since it may be flaky: {both.check.command}"
+            both.second = self._once_more(text, name, both.check, tree_sha)
             if both.second.run.state is CheckState.NOT_RUN:
                 both.note = f"it could not be run again: {both.second.run.note}"
                 both.second = None
@@ -375,17 +410,22 @@ class Rounds:
                 can = asking.again(both.check.command, fixed, "", fresh=True) is not None
                 second = None
                 if can and self._time.left_again > 1:
-                    self._context.say(f"the fixed tests once more on the base: {both.check.command}")
+                    text = f"the fixed tests once more on the base: {both.check.command}"
                     name = f"checks-confirmed-{self._rounds}-{number + 1}"
-                    second = self._once_more(name, both.check, None, fixed)
+                    second = self._once_more(text, name, both.check, None, fixed)
                 self._on_base[key] = reruns.confirmed(both.before, second)
                 self._note("before", both.check, self._on_base[key])
             both.before = self._on_base[key]
 
     def _once_more(
-        self, name: str, check: Check, tree_sha: str | None, only: Collection[str] | None = None
+        self, text: str, name: str, check: Check, tree_sha: str | None, only: Collection[str] | None = None
     ) -> Ran:
-        wanted = Wanted(limit=lambda number: self._time.left_again, timed=self._time.running)
+        wanted = Wanted(
+            limit=lambda number: self._time.left_again,
+            timed=self._time.running,
+            begin=lambda number, limit: self._begin(text, limit),
+            printed=self._waits.printed,
+        )
         try:
             with self._context.trees.for_checks(name, self._context.cancel, tree_sha) as workshop:
                 return self._bench(workshop, wanted).run(0, check, only)

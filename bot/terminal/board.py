@@ -6,7 +6,18 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.contracts.progress import Asking, Called, Calling, Event, Listed, Noted, Spent, Started
+from bot.contracts.progress import (
+    Asking,
+    Called,
+    Calling,
+    Event,
+    Listed,
+    Noted,
+    Printed,
+    Spent,
+    Started,
+    Waiting,
+)
 from bot.contracts.wording import count_of, money
 from bot.terminal.words import one_line
 
@@ -16,6 +27,8 @@ _ASCII_SPINNER = "|/-\\"
 _TICK = 0.125
 _MOST_AGENTS = 3
 _MOST_ITEMS = 8
+
+_THINKING = "the model is thinking"
 
 Styled = tuple[str, str]
 """A line and the name of its style."""
@@ -34,6 +47,8 @@ class Board:
     _tokens: int = 0
     _steps: dict[str, tuple[str, float]] = field(default_factory=dict)
     _items: tuple[tuple[str, str], ...] = ()
+    _wait: Waiting | None = None
+    _printed: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -43,11 +58,13 @@ class Board:
     def take(self, event: Event) -> None:
         now = self.clock()
         with self._lock:
+            if isinstance(event, Asking | Calling | Noted | Waiting) and not getattr(event, "agent", ""):
+                self._wait, self._printed = None, ""
             match event:
                 case Started():
                     self._turns, self._most = event.turns, event.usd
                 case Asking(turn, agent):
-                    self._steps[agent] = ("the model is thinking", now)
+                    self._steps[agent] = (_THINKING, now)
                     if not agent:
                         self._turn = turn
                         self._steps = {"": self._steps[""]}
@@ -57,10 +74,16 @@ class Board:
                     self._steps[event.agent] = ("…", now)
                 case Noted(text):
                     self._steps[""] = (one_line(text), now)
+                case Waiting(text):
+                    self._steps[""], self._wait = (one_line(text), now), event
+                case Printed(line):
+                    self._printed = one_line(line)
                 case Listed(items):
                     self._items = tuple((one_line(text), state) for text, state in items)
                 case Spent():
                     self._usd, self._tokens = event.usd, event.tokens
+                    if self._steps[""][0] == _THINKING:  # its answer is here; what follows says so itself
+                        self._steps[""] = ("working on the model's answer", now)
                 case _:
                     pass
 
@@ -72,6 +95,8 @@ class Board:
             agents = [(name, step) for name, step in self._steps.items() if name][:_MOST_AGENTS][:room]
             items = _around(self._items, min(_MOST_ITEMS, room - len(agents)))
             shown = [(self._step(now, unicode), "step")] if height > 1 else []
+            if self._printed and room > len(agents) + len(items):
+                shown.append((f"  {self._printed}", "used"))
             shown += [(f"  {one_line(name)}: {step}", "agent") for name, (step, _) in agents]
             shown += [(f"  {_BOXES.get(state, '[ ]')} {text}", state) for text, state in items]
             return [*shown, (self._used(now, width, unicode), "used")]
@@ -80,7 +105,11 @@ class Board:
         frames = _SPINNER if unicode else _ASCII_SPINNER
         step, since = self._steps[""]
         spent = int(now - since)
-        return f"{frames[int(now / _TICK) % len(frames)]} {step}{f' ({spent} s)' if spent else ''}"
+        wait = self._wait
+        limit = f" of {wait.limit:.0f} s at most" if wait and wait.limit else ""
+        elapsed = f" ({spent} s{limit})" if spent or limit else ""
+        enter = "; Enter skips it" if wait and wait.skippable else ""
+        return f"{frames[int(now / _TICK) % len(frames)]} {step}{elapsed}{enter}"
 
     def _used(self, now: float, width: int, unicode: bool) -> str:
         """As much of it as fits, what matters most first."""

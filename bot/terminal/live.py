@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import io
+import os
+import select
 import textwrap
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
-from bot.contracts.progress import Began, Called, Cancelled, Event, Inquiry, Noted, Reply, Said
+from bot.contracts.progress import Began, Called, Cancelled, Event, Inquiry, Noted, Reply, Said, Waiting
 from bot.terminal.board import Board
 from bot.terminal.looking import UNDER, Looking, plain_lines
 
 if TYPE_CHECKING:
     from bot.terminal.screen import Screen
+
+_LOOK = 0.3
+"""Seconds after which it is seen that nothing can be skipped any more."""
 
 
 class LiveLooking(Looking):
@@ -35,6 +42,8 @@ class LiveLooking(Looking):
         self._verbose = verbose
         self._board = Board(clock)
         self._screen: Screen | None = None
+        self._skip: Callable[[], None] | None = None
+        self._typing: threading.Thread | None = None
 
     def tell(self, event: Event) -> None:
         if isinstance(event, Began):
@@ -45,6 +54,24 @@ class LiveLooking(Looking):
             for line in plain_lines(event, verbose=self._verbose):
                 for row in _rows(event, line, screen.console.width - 1):
                     screen.print(row, _style(event, line))
+
+    def on_enter(self, skip: Callable[[], None] | None) -> None:
+        self._skip = skip
+        if skip is not None and self._keyboard is not None and self._typing is None:
+            self._typing = threading.Thread(target=self._read_keys, name="keyboard", daemon=True)
+            self._typing.start()
+
+    def _read_keys(self) -> None:
+        """Until nothing more can be skipped, so that what is typed later goes to whoever asks for it."""
+        assert self._keyboard is not None
+        with suppress(OSError, ValueError):  # the terminal is gone
+            while (skip := self._skip) is not None:
+                ready, _, _ = select.select([self._keyboard], [], [], _LOOK)
+                if ready and self._skip is skip:
+                    if not os.read(self._keyboard, 1_000):
+                        break
+                    skip()
+        self._typing = None
 
     def stream(self, out: TextIO) -> TextIO:
         return cast(TextIO, _Above(self, out)) if out.isatty() else out
@@ -110,7 +137,7 @@ def _style(event: Event, line: str) -> str:
         return "red" if event.failed else ""
     if isinstance(event, Said):
         return "bold"
-    return "dim" if isinstance(event, Noted) else ""
+    return "dim" if isinstance(event, Noted | Waiting) else ""
 
 
 class _Above(io.TextIOBase):

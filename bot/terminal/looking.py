@@ -21,6 +21,7 @@ from bot.contracts.progress import (
     Problems,
     Reply,
     Said,
+    Waiting,
 )
 from bot.contracts.wording import count_of
 from bot.run.lines import call_line, said_line, waiting_line, while_heard
@@ -48,6 +49,9 @@ class Looking:
 
     def tell(self, event: Event) -> None:
         pass
+
+    def on_enter(self, skip: Callable[[], None] | None) -> None:
+        """Nobody is at a keyboard here."""
 
     def stream(self, out: TextIO) -> TextIO:
         """`out`, or what must be written to in its place while somebody looks on."""
@@ -92,6 +96,8 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
     match event:
         case Noted(text):
             yield waiting_line(text)
+        case Waiting(text, limit):
+            yield waiting_line(f"{text} ({limit:.0f} s at most)" if limit else text)
         case Said(turn, text, "") if text.strip():
             yield said_line(turn, text)
         case Called() if verbose or not event.agent:

@@ -19,6 +19,7 @@ from bot.run.folder import RunFolder
 from bot.run.inspection import Inspection
 from bot.run.rounds import Rounds, RoundsContext
 from bot.run.trees import Trees
+from bot.run.waits import Waits
 from bot.sandbox.off import Off
 from bot.workshop.client.workshop import Answer as Said
 from bot.workshop.client.workshop import Workshop
@@ -95,7 +96,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         records: list[lines.Record] = []
         cancel = CancelToken()
         context = RoundsContext(
-            trees, records.append, cancel, lambda line: None,
+            trees, records.append, cancel, Waits(lambda line: None),
             inspect=lambda: Inspection(checkout, cancel, named, limit, together),
         )  # fmt: skip
         rounds = Rounds([Check(command, command, 60) for command in checks], context)

@@ -24,6 +24,7 @@ from bot.run.folder import RunFolder
 from bot.run.history import History
 from bot.run.rounds import Rounds, RoundsContext
 from bot.run.trees import Trees
+from bot.run.waits import Waits
 from bot.sandbox.off import Off
 from bot.workshop.client.workshop import Answer, Workshop
 from tests.support.repositories import make_repository
@@ -88,7 +89,7 @@ def trial(
 
     made = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
     context = RoundsContext(
-        trees, write, CancelToken(), lambda line: None, covered=Covered(checkout), history=History(checkout),
+        trees, write, CancelToken(), Waits(lambda line: None), covered=Covered(checkout), history=History(checkout),
         minutes=minutes, cores=cores,
     )  # fmt: skip
     return Trial(checkout, Rounds(made, context), records, opened)

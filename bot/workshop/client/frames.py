@@ -14,10 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bot.contracts.plain_text import printable
 from bot.contracts.tools import FileChange, ToolOutcome
 from bot.contracts.wire import WireError
 
 _DEPTH = 12
+LONGEST_PRINTED = 200
 _MOST_FILES = 10_000
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _Frame = Mapping[str, Any]
@@ -83,6 +85,13 @@ def outcome(frame: _Frame, identity: int) -> ToolOutcome:
     _shape(frame, "result", {"id": int, "content": str, "is_error": bool, "metadata": dict})
     _about(frame, identity)
     return ToolOutcome(plain(frame["content"]), frame["is_error"], _plain_json(frame["metadata"], _DEPTH))
+
+
+def printed(frame: _Frame, identity: int) -> str:
+    """The last line that a command printed: at most so long, and without control characters."""
+    _shape(frame, "printed", {"id": int, "line": str})
+    _about(frame, identity)
+    return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
 
 
 def changes(frame: _Frame, identity: int) -> tuple[tuple[FileChange, ...], bool, str]:

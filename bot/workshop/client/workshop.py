@@ -46,6 +46,7 @@ _CANCEL_LIMIT = 10.0
 nor lets its keeper go on (`_GONE_LIMIT`, 3 s)."""
 
 _MAX_QUESTIONS = 1000
+_MOST_PRINTED = 100_000
 _MAX_SCANNED = 500_000
 _MAX_SCANNED_BYTES = 128 * 1024 * 1024
 
@@ -159,11 +160,13 @@ class Workshop:
         return workshop
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = ""
-    ) -> ToolOutcome:
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = "",
+        printed: Callable[[str], None] | None = None,
+    ) -> ToolOutcome:  # fmt: skip
         """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkshopError`.
 
-        What a file held when it was shown is remembered for each `agent` by itself.
+        What a file held when it was shown is remembered for each `agent` by itself. `printed` takes the last line of a
+        command's output while it runs, about once a second: a line of anybody's.
         """
         with self._turn:
             self._collect_scan()
@@ -175,11 +178,12 @@ class Workshop:
                 "arguments": dict(arguments),
                 "seq": identity,
                 "agent": agent,
+                "echo": printed is not None,
             }
             self._send(call)
             forget = cancel.on_fire(self._channel.wake)
             try:
-                outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel)
+                outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel, printed)
                 self._note_limit(identity, outcome)
                 return outcome
             except WireError as error:
@@ -223,8 +227,10 @@ class Workshop:
     ) -> None:
         self.close()
 
-    def _await_result(self, identity: int, deadline: float, cancel: CancelToken) -> ToolOutcome:
-        questions, cancelled = 0, False
+    def _await_result(
+        self, identity: int, deadline: float, cancel: CancelToken, printed: Callable[[str], None] | None
+    ) -> ToolOutcome:
+        questions, cancelled, lines = 0, False, 0
         while True:
             frame = self._channel.receive(deadline)
             if frame is None:
@@ -232,6 +238,11 @@ class Workshop:
                     cancelled = True
                     self._send({"type": "cancel", "id": identity})
                     deadline = min(deadline, time.monotonic() + _CANCEL_LIMIT)
+            elif frame.get("type") == "printed" and printed is not None:
+                lines += 1
+                if lines > _MOST_PRINTED:
+                    raise WireError("it tells what a command prints without end")
+                printed(frames.printed(frame, identity))
             elif frame.get("type") == "ask":
                 questions += 1
                 if questions > _MAX_QUESTIONS:

@@ -51,6 +51,7 @@ class Context:
 
     `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
     `busy` is for a command to call, the one call that is taken to be short, when it takes a while.
+    `echo`, where there is one, takes the last line of a command's output while it runs.
     `failed` counts, by path, the tries to change a file that failed since the last that did not.
     """
 
@@ -71,6 +72,7 @@ class Context:
     failed: dict[Path, int] = field(default_factory=dict)
     keepers: Keepers = field(default_factory=lambda: Keepers(limits({})))
     busy: Callable[[], None] = lambda: None
+    echo: Callable[[str], None] | None = None
     jobs: Jobs = field(init=False)
     files: KnownFiles = field(init=False)
     folder_note: FolderNote = field(init=False)

@@ -122,6 +122,7 @@ class Server:
     def _call(self, message: _Message) -> None:
         self._context.seq = message["seq"]
         self._context.records = self._records.setdefault(message.get("agent", ""), Records())
+        self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])
         if message["tool"] != BASH.name:
             self._incoming.busy()  # a command says so itself, once it takes a while
@@ -140,6 +141,9 @@ class Server:
             self._end()
         wire.send_encoded(self._outgoing, frame)
         self._context.keepers.tidy()
+
+    def _echo(self, line: str) -> None:
+        wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})
 
     def _looking_on(self, asked: _Message | None) -> Diagnosing | None:
         if not asked:

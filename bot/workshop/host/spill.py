@@ -21,6 +21,8 @@ END = 512 * 1024
 """Bytes that are kept from the end of longer text."""
 
 _SNIFF = 8192
+_NEAR = 2048
+_LONGEST_LINE = 200
 
 
 class Spill:
@@ -103,6 +105,15 @@ class Spill:
             if self._end:
                 return bytes(self._end[-size:])
         return self.read(max(0, self._held - size), size)
+
+    def last_line(self) -> str:
+        """The last line with something in it, cut; empty for output that is no text."""
+        if self.binary or self._fd < 0:
+            return ""
+        text = self.last(_NEAR).decode("utf-8", "replace")
+        return next(
+            (line.strip()[:_LONGEST_LINE] for line in reversed(text.splitlines()) if line.strip()), ""
+        )
 
     def unfinished(self) -> bytes:
         """What there is of a line that the program has not ended yet."""

@@ -58,6 +58,15 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         spill.open()
         return context.watchdog()
 
+    told = ""
+
+    def lasting() -> None:
+        nonlocal told
+        context.busy()
+        if context.echo is not None and (line := spill.last_line()) and line != told:
+            told = line
+            context.echo(line)
+
     def printed() -> None:
         spill.finish()
         shown.append(output.present(spill))
@@ -73,7 +82,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             keepers=context.keepers,
             watch=watch,
             printed=printed,
-            lasting=context.busy,
+            lasting=lasting,
         )
         if swept := context.keepers.collect_where_lost():
             ended = replace(ended, swept=ended.swept + swept)
