@@ -414,7 +414,8 @@ class Rounds:
                     name = f"checks-confirmed-{self._rounds}-{number + 1}"
                     second = self._once_more(text, name, both.check, None, fixed)
                 self._on_base[key] = reruns.confirmed(both.before, second)
-                self._note("before", both.check, self._on_base[key])
+                if self._on_base[key].run != both.before.run:
+                    self._note("before", both.check, self._on_base[key])
             both.before = self._on_base[key]
 
     def _once_more(

@@ -61,7 +61,7 @@ def test_the_model_is_not_said_to_think_once_its_answer_is_here() -> None:
 
 def test_a_log_has_a_line_for_a_wait_and_none_for_its_output() -> None:
     assert list(plain_lines(Waiting("check with the change: pytest", 135.0))) == [
-        "  -  check with the change: pytest (135 s at most)"
+        "     check with the change: pytest (135 s at most)"
     ]
     assert list(plain_lines(Printed("x"))) == []
 

@@ -27,7 +27,7 @@ def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> N
     first, *rest = ran.err.splitlines()
     assert first.startswith(f"     at commit {base}, with claude-sonnet-4-5, sandbox bubblewrap")
     assert rest[0] == "  1  view tidytime/format.py"
-    assert "     checks with the change: python3 -m unittest" in rest
+    assert "     check with the change: python3 -m unittest (60 s at most)" in rest
 
 
 def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Path) -> None:

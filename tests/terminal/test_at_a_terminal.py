@@ -163,7 +163,7 @@ def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path) -> No
     (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['test ! -e new.txt || sleep 600']\n")
     commit_all(repo)
     with ModelServer([shell("echo kept > new.txt"), DONE]) as server, fix(repo, server) as terminal:
-        terminal.wait_for("checks with the change")
+        terminal.wait_for("check with the change")
         terminal.kill(signal.SIGINT)
         code = terminal.end()
     assert code == 130, terminal.text
