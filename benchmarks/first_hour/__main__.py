@@ -84,6 +84,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--init", nargs="*", default=[], metavar="OPTION", help="further options of init, without dashes"
     )
+    parser.add_argument("--private", action="store_true", help="the registries have private addresses here")
     return parser.parse_args()
 
 
@@ -130,10 +131,12 @@ def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
     shutil.rmtree(home, ignore_errors=True)
     environment = {**os.environ, "XDG_STATE_HOME": str(home)}
     result: dict[str, Any] = {"repository": entry["repository"], "language": entry["language"]}
+    program = [sys.executable, "-m", "benchmarks.first_hour.private"] if options.private else [COMMAND]
+    environment["PYTHONPATH"] = str(HERE.parents[1])
     extra = [f"--{option}" for option in options.init]
     log = options.results / f"{name}.log.txt"
     with log.open("w") as out:
-        code = _run([COMMAND, "init", "--repo", str(folder), "--yes", *extra], environment, out)
+        code = _run([*program, "init", "--repo", str(folder), "--yes", *extra], environment, out)
         result |= {"init": code, "init_seconds": round(time.monotonic() - began)}
         policy = folder / ".github" / "agent.yml"
         out.write(f"\n--- policy\n{policy.read_text() if policy.is_file() else 'none'}\n---\n")

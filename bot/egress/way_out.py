@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.egress.door import ADDRESS, listener_inside
+from bot.egress.door import ADDRESS, PORT, listener_inside
 from bot.egress.presets import Mirror, targets
 
 if TYPE_CHECKING:
@@ -20,6 +20,14 @@ _PROXY = {
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
 }
 
+# Java reads no such variables. Maven 3.9 asks for the last one, older ones do not.
+_MAVEN = " ".join(
+    (
+        *(f"-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PORT}" for scheme in ("http", "https")),
+        "-Daether.connector.http.useSystemProperties=true",
+    )
+)
+
 # A package's own scripts would run with the way out open: whoever needs them says so in the command (--no-binary,
 # --ignore-scripts=false). Go asks GitHub for what its proxy does not have, which is not on any list.
 _QUIET = {
@@ -28,6 +36,7 @@ _QUIET = {
     "YARN_ENABLE_SCRIPTS": "false",
     "GOPROXY": "https://proxy.golang.org",
     "GOTOOLCHAIN": "local",
+    "MAVEN_OPTS": _MAVEN,
 }
 
 _CA = (

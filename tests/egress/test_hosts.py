@@ -45,7 +45,7 @@ def test_a_label_may_have_63_characters_and_a_name_253() -> None:
 
 
 def test_presets_lead_to_registries_alone() -> None:
-    assert PRESETS == ("python", "node", "go", "rust")
+    assert PRESETS == ("python", "node", "go", "rust", "java")
     hosts = {target.host for target in targets(PRESETS)}
     assert {target.port for target in targets(PRESETS)} == {443}
     assert not any(target.private for target in targets(PRESETS))
@@ -93,5 +93,5 @@ def test_what_is_no_mirror_is_refused(text: str, why: str) -> None:
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r'no egress preset "pyhton"\. There are: python, node, go, rust'):
+    with pytest.raises(UsageError, match=r'no egress preset "pyhton"\. There are: python, node, go, rust, java'):
         targets(["pyhton"])
