@@ -147,7 +147,7 @@ def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
         shutil.rmtree(bundle, ignore_errors=True)
         with ModelServer(_one_comment(folder, entry["language"])) as server:
             argv = [
-                COMMAND,
+                *program,
                 "fix",
                 "--repo",
                 str(folder),

@@ -1,7 +1,7 @@
 """slash-agent on a machine whose resolver gives the package registries addresses that are not public.
 
-The egress proxy refuses such addresses unless a workflow names a mirror, and one mirror stands for all hosts of a preset.
-Here the presets keep their own hosts, which may have private addresses. Only the benchmark starts it.
+The egress proxy refuses such addresses unless a workflow names a mirror, and one mirror stands for all hosts of a
+preset. Here the presets keep their own hosts, which may have private addresses. Only the benchmark starts it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from bot.environment.detected import Detected, source_of
 from bot.policy.load import POLICY_FILE
@@ -43,6 +45,10 @@ _NO_SETUP = """
 #   - command: make prepare
 #     egress: [python]
 """
+_HISTORY = """
+# {} computes the version from git's tags.
+history: full
+"""
 _LEFT_OUT = """
 # Not taken over from CI:
 """
@@ -79,18 +85,28 @@ def propose(detected: Detected, provider: str, *, tasks: bool, reviews: bool = F
     return found
 
 
-def policy_text(detected: Detected) -> str:
-    """A policy that loads, and says nothing that the built-in one says already."""
-    parts = [_POLICY, _CHECKS if detected.checks else _NO_CHECKS]
+def policy_text(detected: Detected, unfit: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A policy that loads, and says nothing that the built-in one says already. Checks in `unfit` become
+    comments, with the reason that it gives."""
+    able = [one for one in detected.checks if one.name not in unfit]
+    parts = [_POLICY, _CHECKS if able else _NO_CHECKS]
     parts += [
         f"  - name: {_quoted(one.name)} # from {_comment(one.source)}\n    command: {_quoted(one.command)}\n"
+        for one in able
+    ]
+    parts += [
+        f"#  cannot run here: {_comment(unfit[one.name])}\n"
+        f"#  - name: {_quoted(one.name)}\n#    command: {_quoted(one.command)}\n"
         for one in detected.checks
+        if one.name in unfit
     ]
     parts.append(_SETUP if detected.setup else _NO_SETUP)
     parts += [
         f"  - command: {_quoted(one.guarded)} # from {_comment(one.source)}\n    egress: [{', '.join(one.egress)}]\n"
         for one in detected.setup
     ]
+    if detected.history:
+        parts.append(_HISTORY.format(_comment(detected.history)))
     if detected.omissions:
         parts.append(_LEFT_OUT)
         parts += [

@@ -52,7 +52,8 @@ def commands_of(script: Script, source: str) -> Iterator[Command]:
     joined = re.sub(r"\\\r?\n\s*", " ", script.text)
     for line in joined.splitlines()[:_MOST_LINES]:
         for piece in _pieces(line):
-            first, _, otherwise = piece.partition("||")
+            # Folders that CI puts on PATH are those of its own installs.
+            first, _, otherwise = re.sub(r"^((?:\w+=\S*\s+)*)PATH=\S+\s+(?=\S)", r"\1", piece).partition("||")
             words = _words(first, {**known, **environment})
             if words and otherwise and use_of(words) is not Use.BUILD:
                 words = None  # CI does not mind if it fails
@@ -199,7 +200,7 @@ def use_of(words: Sequence[str]) -> Use:
         return Use.SYSTEM
     if _installs(program, arguments):
         return Use.INSTALL
-    if _NEVER.search(joined):
+    if _NEVER.search(joined) and program not in ("tox", "nox"):  # whose environments are read one by one
         return Use.OTHER
     for known, use in ((_TEST_RUNNERS, Use.TESTS), (_TYPES, Use.TYPES)):
         if program in known:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from bot.environment import native, node, python
 from bot.environment.commands import Use, commands_of, joined, unwrapped, use_of
@@ -53,15 +54,22 @@ def detect(paths: Collection[str], read: Read) -> Detected:
         )
         detection = _Detection(own, _below(bounded, prefix), workflows, folder, folders)
         found.append(_in_folder(folder, detection.result()))
+
+    def all_of(name: str) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(item for one in found for item in getattr(one, name)))
+
     return Detected(
-        *(tuple(dict.fromkeys(item for one in found for item in getattr(one, name))) for name in _FIELDS)
-    )
+        all_of("setup"), all_of("bring"), all_of("caches"), all_of("checks"), all_of("versions"),
+        all_of("omissions"), next((one.history for one in found if one.history), ""),
+    )  # fmt: skip
 
 
-_FIELDS = ("setup", "bring", "caches", "checks", "versions", "omissions")
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "go.mod", "Cargo.toml", "pom.xml")
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,60}")  # a folder's name gets into a command
 _MOST_FOLDERS = 6
+_NO_PROJECT = re.compile(
+    r"(?i)(test|example|fixture|sample|doc|bench|fuzz|demo|script|tool|third_?party|vendor)"
+)
 
 
 def files_read(paths: Collection[str]) -> list[str]:
@@ -91,7 +99,9 @@ def _project_folders(names: frozenset[str], workflows: Workflows) -> tuple[str, 
     found = {
         folder
         for folder, _, name in (path.partition("/") for path in names)
-        if name in _MANIFESTS and _FOLDER.fullmatch(folder) and (name not in names or folder in used)
+        if name in _MANIFESTS
+        and _FOLDER.fullmatch(folder)
+        and (folder in used or not (name in names or _NO_PROJECT.match(folder)))
     }
     return tuple(sorted(found)[:_MOST_FOLDERS])
 
@@ -120,6 +130,7 @@ def _in_folder(folder: str, detected: Detected) -> Detected:
         ),
         detected.versions,
         detected.omissions,
+        detected.history,
     )
 
 
@@ -149,12 +160,11 @@ class _Detection:
         self.omissions += () if self.folder else self.workflows.omissions
         for job in self.workflows.jobs:
             self._job(job)
-        if not any(one.kind is Kind.TESTS for one in self.candidates):
+        self._choose()
+        if not any(one.kind is Kind.TESTS for one in self.checks):
             self._fallbacks()
-        for kind in Kind:
-            chosen = [one for one in self.candidates if one.kind is kind]
-            for one in _without_coverage(chosen)[: _MOST[kind]]:
-                self._check(one)
+            self._choose()
+        self.checks.sort(key=lambda one: list(Kind).index(one.kind))
         self._prepare()
         versions = (
             *python.versions_of(self.read),
@@ -168,7 +178,17 @@ class _Detection:
             tuple(self.checks),
             tuple(dict.fromkeys((*versions, *(() if self.folder else self.workflows.versions))))[:12],
             tuple(dict.fromkeys(self.omissions))[:20],
+            python.version_tool(self.read) if any(step.makes == python.VENV for step in self.setup) else "",
         )
+
+    def _choose(self) -> None:
+        """Make checks of the candidates so far."""
+        for kind in Kind:
+            chosen = [one for one in self.candidates if one.kind is kind]
+            for one in _without_coverage(chosen):
+                if sum(check.kind is kind for check in self.checks) < _MOST[kind]:
+                    self._check(one)
+        self.candidates.clear()
 
     @property
     def _package(self) -> dict[str, object]:
@@ -253,7 +273,10 @@ class _Detection:
         program = inner[0] if inner else ""
         tools: list[ToolEnvironment] = []
         if program == "tox" and not command.folder:
-            tools = tox_environment(inner, self.read)
+            named = command.environment.get("TOXENV", "")
+            tools = tox_environment(
+                (*inner, "-e", named) if named and "-e" not in inner else inner, self.read
+            )
         elif program == "nox" and not command.folder:
             tools = nox_sessions(inner, self.read)
         if program in ("tox", "nox", "hatch"):
@@ -270,7 +293,7 @@ class _Detection:
             return
         recipe = self._recipe(inner) if program == "make" and not command.folder else []
         uses = {use_of(one.words) for one in recipe if one.words}
-        if Use.INSTALL in uses:
+        if Use.INSTALL in uses or any(one.words[:1] == ("richgo",) for one in recipe):
             if uses & _KINDS.keys():  # its installs have no network in a check: they become setup
                 for one in recipe:
                     yield replace(one, source=command.source, environment=command.environment)
@@ -303,7 +326,7 @@ class _Detection:
                 _Candidate(Command(("ctest",), "CMakeLists.txt", text=native.cmake_check()), Kind.TESTS)
             )
         targets = native.make_targets(self.paths, self.read)
-        if not words and not self.candidates:
+        if not words:
             words += [(("make", name), "Makefile") for name in ("test", "check") if name in targets][:1]
         self.candidates += [
             _Candidate(Command(one, source), _KINDS.get(use_of(one), Kind.TESTS)) for one, source in words
@@ -435,7 +458,7 @@ class _Detection:
             return
         if missing:
             self.requirements.add(missing, "the checks")
-        self.setup.append(python.setup_of(self.requirements, self.paths))
+        self.setup.append(python.setup_of(self.requirements, python.version_tool(self.read)))
         self.caches.append(python.cache_of(self.paths))
 
     def _is_brought(self, tool: str, names: str) -> bool:

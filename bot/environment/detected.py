@@ -82,6 +82,8 @@ class Detected:
     checks: tuple[DetectedCheck, ...] = ()
     versions: tuple[Version, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    history: str = ""
+    """What computes the version from git's tags, and so needs the whole history; empty if nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,12 @@ class Command:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
+
+
+def guarded_folder(command: str) -> str:
+    """The folder without which alone a command of `Step.guarded` has something to do; empty for any other command."""
+    match = re.match(r"\[ -d ([\w./-]+) \] \|\| \(", command)
+    return match[1] if match else ""
 
 
 def source_of(file: str, detail: str = "") -> str:

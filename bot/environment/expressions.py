@@ -58,13 +58,7 @@ def substitute(text: str, values: Mapping[str, Any]) -> str:
 
     def known(match: re.Match[str]) -> str:
         value = evaluate(match[1], values)
-        if value is UNKNOWN or isinstance(value, dict | list):
-            return match[0]
-        return (
-            {None: "", True: "true", False: "false"}.get(value, str(value))
-            if value in (None, True, False)
-            else str(value)
-        )
+        return match[0] if value is UNKNOWN or isinstance(value, dict | list) else _written(value)
 
     return _IN_TEXT.sub(known, text)
 
@@ -108,19 +102,15 @@ def _compared(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[A
         right, after = _single(rest[1:], values, depth)
         if left is UNKNOWN or right is UNKNOWN:
             return UNKNOWN, after
-        equal = _plain(left) == _plain(right)
+        equal = _written(left).lower() == _written(right).lower()
         return equal if rest[0][1] == "==" else not equal, after
     if rest and rest[0][1] in ("<", ">", "<=", ">="):
         return UNKNOWN, _single(rest[1:], values, depth)[1]
     return left, rest
 
 
-def _plain(value: Any) -> str:
-    return (
-        {None: "", True: "true", False: "false"}[value]
-        if value in (None, True, False)
-        else str(value).lower()
-    )
+def _written(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _single(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:

@@ -115,7 +115,7 @@ def make_targets(paths: Collection[str], read: Read) -> dict[str, list[str]]:
         if match := re.match(r"^([A-Za-z][\w.-]*)\s*:(?!=)", line):
             current = targets.setdefault(match[1], [])
         elif line.startswith("\t"):
-            current.append(line.strip().lstrip("@-"))
+            current.append(re.sub(r"\$[({][A-Z_]+[)}]", "", line.strip().lstrip("@-")))
         elif line.strip() and not line.startswith("#"):
             current = []
     return targets

@@ -211,9 +211,10 @@ def from_manifest(paths: Collection[str], read: Read, requirements: Requirements
         )
 
 
-def setup_of(requirements: Requirements, paths: Collection[str]) -> Step:
-    """One command that makes the environment."""
-    commands = [f"python3 -m venv {VENV}"]
+def setup_of(requirements: Requirements, version_tool: str) -> Step:
+    """One command that makes the environment. `version_tool` computes the version from git tags."""
+    commands = [_NEWEST_TAG] if re.search(r"scm|vcs", version_tool) else []
+    commands.append(f"python3 -m venv {VENV}")
     tools = sorted({command.split()[0] for command in requirements.manager})
     if tools:
         commands += [f"python3 -m venv {_TOOLS}", f"{_TOOLS}/bin/python -m pip install -q {' '.join(tools)}"]
@@ -250,6 +251,22 @@ def versions_of(read: Read) -> list[Version]:
     return (
         [Version("python", wanted, "pyproject.toml")] if isinstance(wanted, str) and len(wanted) < 60 else []
     )
+
+
+_NEWEST_TAG = (
+    'export SETUPTOOLS_SCM_PRETEND_VERSION="$(git describe --tags --abbrev=0 2>/dev/null'
+    " | sed 's/^[^0-9]*//')\""
+)
+_FROM_GIT = re.compile(
+    r"setuptools[_-]scm|hatch-vcs|poetry-dynamic-versioning|versioningit|dunamai|flit[_-]scm|setuptools-git-versioning"
+    r"|vcs[_-]versioning|\bpbr\b|source\s*=\s*[\"']scm[\"']"
+)
+
+
+def version_tool(read: Read) -> str:
+    """The build tool that computes the project's version from git's tags; empty if there is none."""
+    texts = (read(name) or "" for name in ("pyproject.toml", "setup.cfg", "setup.py"))
+    return next((match[0] for text in texts if (match := _FROM_GIT.search(text))), "")
 
 
 def plain(words: Sequence[str]) -> tuple[str, ...]:

@@ -197,7 +197,13 @@ def _filled(text: str) -> str:
             return "python"
         if name == "posargs":
             return default
-        return "" if name == "tty" else default if name == "env" and default else match[0]
+        return (
+            ""
+            if name == "tty"
+            else default.partition(":")[2]
+            if name == "env" and ":" in default
+            else match[0]
+        )
 
     for _ in range(3):
         text = _SUBSTITUTION.sub(known, text)

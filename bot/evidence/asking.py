@@ -49,6 +49,8 @@ def asked(command: str, report: str) -> Asked:
     if unittest_at(words) is not None:
         verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
         return Asked(command if verbose else f"{command.rstrip()} -v")
+    if words[:2] == ["go", "test"] and not {"-v", "-json", "--json", "-bench"}.intersection(words):
+        return Asked(command.replace("go test", "go test -v", 1))  # else it names only tests that fail
     if words and (words[0].rpartition("/")[2] in _OTHER_RUNNERS):
         return Asked(command)
     return _by_environment(command, report)

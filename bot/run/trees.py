@@ -22,6 +22,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.room import when_there_is_room
 from bot.contracts.tools import ToolOutcome
+from bot.environment.detected import guarded_folder
 from bot.environment.editable import dependencies
 from bot.environment.folders import folders_in, marked_as_made
 from bot.policy.schema import SetupStep
@@ -113,7 +114,7 @@ class Trees:
     def begin(self, cancel: CancelToken) -> None:
         """Start preparing, if there is anything to prepare; at once back. What fails is raised by whoever
         needs the result: as a `SetupError` with the command's last words."""
-        if self._setup or not {folder.path for folder in self._own_shared()}.issuperset(self._bring):
+        if self._steps() or not {folder.path for folder in self._own_shared()}.issuperset(self._bring):
             self._preparing = Background(lambda: self._prepare(cancel), "prepare")
 
     @property
@@ -156,6 +157,13 @@ class Trees:
             raise
         return workshop
 
+    def _steps(self) -> tuple[SetupStep, ...]:
+        """The setup without steps for folders that the checkout has already, as `init` writes them."""
+        if not self._share_all:
+            return self._setup
+        there = {folder.path for folder in self._own()}
+        return tuple(step for step in self._setup if guarded_folder(step.command) not in there)
+
     def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
         """The folders of the checkout that need not be copied: no `setup:` command writes in them."""
         brought = set() if self._setup else set(self._bring)
@@ -183,7 +191,7 @@ class Trees:
                 self._say(f"bringing {name}")
                 self._copy_in(name, tree)
         with self._open("setup", tree, Outfit()) as workshop:
-            for step in self._setup:
+            for step in self._steps():
                 self._say(f"setup: {step.command}")
                 self._hold_to(step.egress, workshop)
                 _run_step(workshop, step, cancel)

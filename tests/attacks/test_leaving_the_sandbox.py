@@ -134,7 +134,7 @@ SAMPLE = Path(sample.__file__).parent / "sample"
 FLIPPED = """\
 version: 1
 tiers:
-  outsider: {verbs: all, usd: 1000, turns: 1000, minutes: 360, runs_a_day: 100000, egress: [python, node, go, rust, java]}
+  outsider: {verbs: all, usd: 1000, turns: 1000, minutes: 360, runs_a_day: 100000, egress: [python, node, go, java]}
   maintainer: {usd: 1000, turns: 1000, tokens: 1000000000, commands: 100000, output: 100000, usd_a_day: 1000}
 bots: [1, 2, 3]
 budget: {usd: 1000, runs_a_day: 100000}

@@ -93,5 +93,7 @@ def test_what_is_no_mirror_is_refused(text: str, why: str) -> None:
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r'no egress preset "pyhton"\. There are: python, node, go, rust, java'):
+    with pytest.raises(
+        UsageError, match=r'no egress preset "pyhton"\. There are: python, node, go, rust, java'
+    ):
         targets(["pyhton"])

@@ -56,10 +56,15 @@ def test_any_other_is_asked_by_the_environment(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["go test ./...", "npm test --silent", "cargo test", "node --test", "npm run pytest", "yarn test"],
+    ["go test -json ./...", "npm test --silent", "cargo test", "node --test", "npm run pytest", "yarn test"],
 )
 def test_a_runner_that_is_not_pytest_is_left_alone(command: str) -> None:
     assert asked(command, "r.xml").command == command
+
+
+def test_go_is_asked_to_name_its_tests() -> None:
+    assert asked("go test -race ./...", "r.xml").command == "go test -v -race ./..."
+    assert asked("CGO_ENABLED=0 go test .", "r.xml").command == "CGO_ENABLED=0 go test -v ."
 
 
 def test_unittest_is_asked_to_name_its_tests() -> None:

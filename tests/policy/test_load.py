@@ -220,7 +220,9 @@ PROBLEMS = {
     "tiers: {bot: {egress: [pip]}}": (
         "1:24: `pip` is not one of python, node, go, rust, java; the nearest is `python`"
     ),
-    "tiers: {bot: {egress: all}}": ("1:23: expected none, or a list of presets: python, node, go, rust, java"),
+    "tiers: {bot: {egress: all}}": (
+        "1:23: expected none, or a list of presets: python, node, go, rust, java"
+    ),
     "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
     "setup: [{command: a, egress: yes}]": (
         "1:30: expected none, or a list of presets: python, node, go, rust, java"

@@ -95,6 +95,17 @@ def states(outcome: dict[str, Any]) -> list[str]:
 
 
 @both
+def test_setup_as_init_writes_it_makes_no_folder_that_the_checkout_has(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """Breaks: bot/run/trees.py "if guarded_folder(step.command) not in there"."""
+    policy = PYTHON[".github/agent.yml"] + 'setup: [{command: "[ -d .venv ] || (false)", egress: [python]}]\n'
+    repo = make_repository(tmp_path / "app", {**PYTHON, ".github/agent.yml": policy})
+    editable(repo, "pip")
+    assert states(fixed(cli, repo, sandbox)) == ["passed", "not_run"]  # nothing was changed
+
+
+@both
 @pytest.mark.parametrize("style", ["pip", "uv", "finder"])
 def test_an_editable_install_tests_the_changed_tree(
     cli: Cli, tmp_path: Path, sandbox: str, style: str

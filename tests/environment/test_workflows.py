@@ -1,0 +1,264 @@
+"""What is taken over from a repository's own CI, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from bot.environment.detect import detect
+from bot.environment.detected import Detected
+from bot.environment.expressions import UNKNOWN, evaluate, substitute
+
+PYTEST = {"tests/test_a.py": "import pytest\n", "pyproject.toml": '[project]\nname = "x"\n'}
+
+
+def workflow(steps: str, job: str = "", head: str = "on: [push, pull_request]") -> str:
+    indented = "".join(f"      {line}\n" for line in steps.strip("\n").splitlines())
+    extra = "".join(f"    {line}\n" for line in job.strip("\n").splitlines()) if job else ""
+    return f"{head}\njobs:\n  test:\n    runs-on: ubuntu-latest\n{extra}    steps:\n{indented}"
+
+
+def found(files: Mapping[str, str], text: str = "") -> Detected:
+    every = {**files, ".github/workflows/test.yml": text} if text else dict(files)
+    return detect(every, every.get)
+
+
+def commands(detected: Detected) -> list[str]:
+    return [check.command for check in detected.checks]
+
+
+def setup(detected: Detected) -> str:
+    [step] = detected.setup
+    return step.command
+
+
+def test_setup_and_checks_are_as_ci_says_and_name_their_source() -> None:
+    """As simonw/llm does it: a group, and lint and types beside the tests."""
+    text = workflow("""
+- run: pip install . --group dev
+- run: python -m pytest -vv --ignore=tests/languages
+- run: black --check .
+- run: mypy llm
+- run: ruff check .
+""")
+    detected = found(PYTEST, text)
+    assert "-m pip install -q -e . --group dev" in setup(detected)
+    assert commands(detected) == [
+        ".venv/bin/python -m pytest -vv --ignore=tests/languages",
+        ".venv/bin/mypy llm",
+        ".venv/bin/black --check .",
+        ".venv/bin/ruff check .",
+    ]
+    assert {check.source for check in detected.checks} == {".github/workflows/test.yml, job test"}
+    assert detected.bring == (".venv",)
+
+
+def test_the_project_is_editable_so_that_the_change_is_tested() -> None:
+    detected = found(PYTEST, workflow("- run: pip install '.[test]'\n- run: pytest"))
+    assert "-e '.[test]'" in setup(detected)
+
+
+TOX = """\
+[tox]
+env_list = py{310,311}-tests, lint
+[testenv]
+extras = dev
+deps =
+    tests: pytest-cov
+    lint: ruff
+commands =
+    tests: pytest -q {posargs:tests}
+    lint: ruff check src
+"""
+TOX_TOML = """\
+[tool.tox.env_run_base]
+dependency_groups = ["tests"]
+commands = [["pytest", "-x", {replace = "posargs"}]]
+"""
+NOX = """\
+import nox
+@nox.session(python=["3.11"])
+def tests(session):
+    session.install("-e", ".[test]", "pytest")
+    session.run("pytest", "--strict", *session.posargs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "run", "install", "checks"),
+    [
+        ({"tox.ini": TOX}, "tox -e py311-tests", "-e '.[dev]' pytest-cov", [".venv/bin/pytest -q tests"]),
+        ({"tox.ini": TOX}, "uvx --with tox-uv tox run -f ${PYTHON}-tests", "pytest-cov", [".venv/bin/pytest -q tests"]),
+        ({"tox.ini": TOX}, "tox -e lint", "ruff", [".venv/bin/ruff check src"]),
+        ({"pyproject.toml": TOX_TOML}, "tox run", "-e . --group tests", [".venv/bin/pytest -x"]),
+        ({"noxfile.py": NOX}, "nox -s tests", "-e '.[test]' pytest", [".venv/bin/pytest --strict"]),
+        ({"uv.lock": ""}, "uv run --locked --group dev pytest", "/uv sync --locked --group dev", [".venv/bin/pytest"]),
+        ({"poetry.lock": ""}, "poetry install --with dev\npoetry run pytest", "/poetry install", [".venv/bin/pytest"]),
+        (
+            {"Makefile": "test:\n\tpip install -r dev.txt\n\tpytest -q\n"},
+            "make test", "-r dev.txt", [".venv/bin/pytest -q"],
+        ),
+    ],
+)  # fmt: skip
+def test_runners_are_read_and_not_run(
+    files: dict[str, str], run: str, install: str, checks: list[str]
+) -> None:
+    steps = "- run: |\n" + "".join(f"    {line}\n" for line in run.splitlines())
+    detected = found({**files, "tests/x.txt": ""}, workflow(steps))
+    assert install in setup(detected)
+    assert commands(detected) == checks
+
+
+def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide() -> None:
+    text = workflow(
+        """
+- run: pytest --features ${{ matrix.features }} --py ${{ matrix.python }}
+- if: matrix.os == 'windows-latest'
+  run: pytest windows
+- if: matrix.python == '3.10'
+  run: mypy src
+""",
+        job="""
+strategy:
+  matrix:
+    os: [windows-latest, ubuntu-latest]
+    python: ["3.10", "3.13", "3.14t"]
+    features: [a]
+""",
+    ).replace("runs-on: ubuntu-latest", "runs-on: ${{ matrix.os }}")
+    assert commands(found(PYTEST, text)) == [
+        ".venv/bin/pytest --features a --py 3.13",
+        ".venv/bin/mypy src",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("- run: pytest\n  env:\n    KEY: ${{ secrets.KEY }}", "needs a secret"),
+        ("- run: pytest --token ${{ secrets.KEY }}", "needs a secret"),
+        ("- run: pytest --ref ${{ inputs.ref }}", "only a run of the workflow has"),
+        ("- run: pre-commit run --all-files", "no network"),
+        ("- uses: pre-commit/action@v3", "downloads its own tools"),
+        ("- run: sudo apt-get install -y gettext", "system packages"),
+    ],
+)
+def test_what_is_left_out_is_named_with_the_reason(steps: str, said: str) -> None:
+    detected = found(PYTEST, workflow(steps))
+    assert [omission for omission in detected.omissions if said in omission.reason]
+    assert commands(detected) == [".venv/bin/python -m pytest -q"]  # as the files suggest
+    assert "secrets" not in str([check.command for check in detected.checks])
+
+
+def test_a_job_with_services_is_named_and_not_taken() -> None:
+    detected = found(PYTEST, workflow("- run: pytest --db", job="services:\n  db:\n    image: postgres"))
+    assert commands(detected) == [".venv/bin/python -m pytest -q"]
+    assert "services" in detected.omissions[0].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        workflow("- run: pytest --other", head="on:\n  push:\n    tags: ['v*']"),
+        workflow("- run: pytest --other", head="on: workflow_dispatch"),
+        workflow("- run: pytest --other", job="if: startsWith(github.ref, 'refs/tags/')"),
+        workflow("- run: pytest --other").replace("  test:", "  publish:"),
+        workflow("- run: pytest --other").replace("ubuntu-latest", "windows-latest"),
+        workflow(
+            "- uses: actions/checkout@v4\n  with:\n    repository: other/project\n- run: pytest --other"
+        ),
+        "on: [push]\njobs: [",
+        "[" * 5_000,
+        "jobs: {a: {steps: 7}}\non: push",
+    ],
+)
+def test_what_is_not_about_changes_is_no_check(text: str) -> None:
+    assert commands(found(PYTEST, text)) == [".venv/bin/python -m pytest -q"]
+
+
+def test_node_uses_cis_install_the_pinned_manager_and_known_scripts_alone() -> None:
+    package = (
+        '{"packageManager": "pnpm@9.1.0", "scripts": {"test": "vitest", "lint": "eslint ."},'
+        ' "devDependencies": {"vitest": "1"}}'
+    )
+    steps = "- run: pnpm install\n- run: pnpm test\n- run: pnpm lint\n- run: npm run absent\n- run: npx tsc --noEmit"
+    detected = found({"package.json": package, "pnpm-lock.yaml": ""}, workflow(steps))
+    assert [check.plain for check in detected.checks] == ["pnpm test", "npx tsc --noEmit", "pnpm lint"]
+    assert "pnpm@9.1.0" in setup(detected)
+    assert detected.caches[0].key_files == ("pnpm-lock.yaml", "package.json")
+
+
+def test_maven_resolves_offline_what_one_test_needs() -> None:
+    files = {"pom.xml": "", "src/test/java/org/x/DeepTest.java": "", "src/test/java/org/x/ATest.java": ""}
+    detected = found(files, workflow("- run: mvn -X clean install javadoc:jar"))
+    assert [check.plain for check in detected.checks] == ["mvn -B verify"]
+    assert '-o -B verify "-Dmaven.repo.local=$PWD/.m2"' in commands(detected)[0]
+    assert "-Dtest=ATest " in setup(detected)
+    assert detected.setup[0].egress == ("java",)
+
+
+def test_c_is_built_by_the_check_and_constant_branches_are_settled() -> None:
+    steps = """
+- run: |
+    if [ "${{ matrix.check }}" == "VALGRIND" ]; then
+      OPTIONS="-DVALGRIND=ON"
+    else
+      OPTIONS="-DVALGRIND=OFF"
+    fi
+    mkdir -p build
+    cd build
+    cmake .. $OPTIONS
+    make test
+"""
+    detected = found({"CMakeLists.txt": ""}, workflow(steps, job="strategy:\n  matrix:\n    check: [NONE]"))
+    assert commands(detected) == [
+        "mkdir -p build && (cd build && cmake .. -DVALGRIND=OFF) && (cd build && make test)"
+    ]
+
+
+def test_a_working_directory_is_a_project_of_its_own() -> None:
+    package = '{"scripts": {"test": "jest"}, "devDependencies": {"jest": "1"}}'
+    steps = "- run: npm install\n  working-directory: web\n- run: npm test\n  working-directory: web"
+    detected = found({"web/package.json": package, "README.md": ""}, workflow(steps))
+    assert commands(detected) == ["cd web && npm test"]
+    assert detected.setup[0].guarded == "[ -d web/node_modules ] || (cd web && npm install --no-package-lock)"
+
+
+def test_no_command_of_ci_runs_while_it_is_read_and_none_spans_lines() -> None:
+    steps = '- run: "pytest \\x1b[31m"\n- run: "pytest \'a\\nb\'"\n- run: pytest $(touch x)\n- run: pytest | tee log'
+    assert commands(found(PYTEST, workflow(steps))) == [".venv/bin/python -m pytest -q"]
+
+
+def test_versions_and_tools_that_count_commits_are_named() -> None:
+    files = {
+        **PYTEST,
+        "pyproject.toml": '[build-system]\nrequires = ["hatch-vcs"]\n[project]\nrequires-python = ">=3.9"\n',
+    }
+    detected = found(
+        files, workflow("- uses: actions/setup-python@v5\n  with:\n    python-version: '3.13'\n- run: pytest")
+    )
+    assert detected.history == "hatch-vcs"
+    assert [one.version for one in detected.versions] == [">=3.9", "3.13"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("matrix.os == 'ubuntu-latest' && !matrix.slow", True),
+        ("startsWith(matrix.os, 'win') || false", False),
+        ("contains('a b', 'B')", True),
+        ("secrets.TOKEN != ''", UNKNOWN),
+        ("secrets.TOKEN && false", False),
+        ("matrix.absent || 'x'", "x"),
+        ("steps.cache.outputs.cache-hit != 'true'", True),
+        ("(" * 500, UNKNOWN),
+        ("1 ===", UNKNOWN),
+    ],
+)
+def test_expressions(expression: str, value: object) -> None:
+    assert evaluate(expression, {"matrix.os": "ubuntu-latest", "matrix.slow": False}) == value
+
+
+def test_what_is_unknown_stays_as_it_is() -> None:
+    assert substitute("${{ matrix.a }} ${{ secrets.b }}", {"matrix.a": 1}) == "1 ${{ secrets.b }}"
