@@ -67,6 +67,7 @@ class Calls:
     def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> Answered:
         """Run them in order; from the first reason to stop on, answer the rest without running them."""
         self._turn, self._mask, self._failed = turn, mask, False
+        self._session.toolbox.begin_answer(calls)
         stop: Stop | None = None
         denied: set[str] = set()
         results: list[ToolResult] = []

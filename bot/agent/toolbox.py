@@ -68,6 +68,9 @@ class Toolbox:
         self._handlers = dict(handlers)
         self._permit = permit
 
+    def begin_answer(self, calls: Sequence[ToolCall]) -> None:
+        """The calls that follow are these, those of one answer of the model."""
+
     def may_overlap(self, call: ToolCall) -> bool:
         """Whether `call` may run beside others of its turn: none does, where nobody says otherwise."""
         return False
@@ -76,7 +79,7 @@ class Toolbox:
         """Run `call` and answer it. A call that is not complete, or that `mask` does not allow now, is not run."""
         if not call.complete:
             return _error(call, TRUNCATED)
-        spec = self._find(call.name)
+        spec = self.find(call.name)
         if spec is None:
             return _error(call, self._unknown(call.name))
         if mask is not None and (refusal := mask.refusal(spec.name)):
@@ -89,6 +92,13 @@ class Toolbox:
         if spec.name != call.name:
             repairs = (f"took the tool name {call.name} as {spec.name}", *repairs)
         return self._run(call, spec, arguments.values, repairs, cancel)
+
+    def find(self, name: str) -> ToolSpec | None:
+        """The tool of that name; another case is forgiven when only one tool can be meant."""
+        if name in self._specs:
+            return self._specs[name]
+        alike = [spec for spec in self.specs if spec.name.casefold() == name.strip().casefold()]
+        return alike[0] if len(alike) == 1 else None
 
     def _run(
         self,
@@ -117,13 +127,6 @@ class Toolbox:
         return Executed(
             _answer(call, outcome, repairs), _noted(outcome, repairs), denied, permission, ran, said=said
         )
-
-    def _find(self, name: str) -> ToolSpec | None:
-        """The tool of that name; another case is forgiven when only one tool can be meant."""
-        if name in self._specs:
-            return self._specs[name]
-        alike = [spec for spec in self.specs if spec.name.casefold() == name.strip().casefold()]
-        return alike[0] if len(alike) == 1 else None
 
     def _unknown(self, name: str) -> str:
         from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
@@ -159,6 +162,11 @@ TRUNCATED = (
     "Not run: the answer was cut off before this call was whole, since it reached its output limit. Send "
     "it again in smaller pieces: write a large file in several edits, and keep the text before a call short."
 )
+
+
+def not_run(call: ToolCall, message: str) -> Executed:
+    """The answer to a call that is left out, with the reason for the model."""
+    return _error(call, message)
 
 
 def _error(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> Executed:

@@ -30,11 +30,12 @@ Start = Callable[[int], Workshop]
 
 class CallPlace(NamedTuple):
     """Which call of a session: ids alone are a vendor's promise, and some break it. `agent` is the subagent's name,
-    empty for the run's own."""
+    empty for the run's own. `more_edits`: the same answer of the model goes on to edit."""
 
     turn: int
     call_id: str
     agent: str = ""
+    more_edits: bool = False
 
 
 Changed = Callable[[CallPlace, ScanResult], None]
@@ -113,7 +114,8 @@ class AgentWorkshop:
         if place is not None:
             self._last = place
             self._unscanned = place if self._in_background or tool in SHELL_TOOLS else None
-        outcome = live.call(tool, arguments, cancel, place.agent if place else "")
+        agent, more_edits = (place.agent, place.more_edits) if place else ("", False)
+        outcome = live.call(tool, arguments, cancel, agent, more_edits=more_edits)
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.agent.masking import Mask
-from bot.agent.toolbox import PERSON, Executed, Handler, Permission, Toolbox
+from bot.agent.toolbox import PERSON, Executed, Handler, Permission, Toolbox, not_run
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
@@ -20,12 +20,20 @@ from bot.policy.patches import patched_paths
 from bot.policy.schema import Effect, Policy
 from bot.run.agent_workshop import AgentWorkshop, CallPlace
 from bot.run.asking import ASKED, SAID_NO, Answered, Ask, Asking
-from bot.run.profiles import SHELL_TOOLS, WRITING, Profile
+from bot.run.profiles import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TASK, WRITING, Profile
 from bot.run.results import ResultTool
 from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.workshop import Answer, Question
 
 _LONGEST_SUBJECT = 200
+
+_NEEDS_THE_EDITS = (SHELL, TASK, DESCRIBE_CHANGE)
+"""What is meant for the tree as the edits before it in the same answer leave it."""
+
+_EDIT_FAILED = (
+    "Not run: {} before it in the same answer failed, so this would see the old files. Correct that first, then call "
+    "this again."
+)
 
 PRE_APPROVED = ", pre-approved by "
 """In the rule of a call that policy would have asked about: then who answered."""
@@ -224,6 +232,8 @@ class RunToolbox(Toolbox):
         self._overlaps = overlaps
         self._asking = gatekeeper.asking
         self._here = threading.local()
+        self._edits: list[str] = []
+        self._failed = ""
 
     @property
     def place(self) -> CallPlace:
@@ -231,17 +241,32 @@ class RunToolbox(Toolbox):
         place: CallPlace = self._here.place
         return place
 
+    def begin_answer(self, calls: Sequence[ToolCall]) -> None:
+        self._edits = [call.id for call in calls if self._name(call) in WRITING]
+        self._failed = ""
+
     def may_overlap(self, call: ToolCall) -> bool:
         return self._overlaps(call)
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> Executed:
-        self._here.place = CallPlace(self._turn(), call.id, self._agent)
+        name = self._name(call)
+        if self._failed and name in _NEEDS_THE_EDITS:
+            return not_run(call, _EDIT_FAILED.format(self._failed))
+        if name in WRITING:
+            self._edits = self._edits[1:]
+        self._here.place = CallPlace(self._turn(), call.id, self._agent, more_edits=bool(self._edits))
         executed = super().execute(call, cancel, mask)
+        if name in WRITING and executed.result.is_error:
+            self._failed = f"the {name}"
         if not self._asking.said_no or executed.said == SAID_NO:
             return executed
         # Said to a call of a subagent: it ends the run as well.
         outcome = replace(executed.outcome, metadata={**executed.outcome.metadata, PERSON: SAID_NO})
         return executed._replace(outcome=outcome, said=SAID_NO)
+
+    def _name(self, call: ToolCall) -> str:
+        spec = self.find(call.name)
+        return spec.name if spec else ""
 
     def _through(self, workshop: AgentWorkshop, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:

@@ -31,6 +31,7 @@ FILES = {
     "lib.py": "def f(x: int) -> int:\n    return x\n",
     "other.py": "import no_such_a\n",
     "settings.json": "{}\n",
+    "pyproject.toml": "[tool.ty.rules]\n[tool.ruff.lint]\nselect = ['E9', 'F']\n",
     "ci.yml": "on: push\n",
     "run.sh": "#!/bin/bash\necho hi\n",
     "deploy": "#!/usr/bin/env bash\necho hi\n",
@@ -71,6 +72,57 @@ def test_what_an_edit_breaks_is_in_its_result_with_those_that_use_it(real: Works
     assert record(outcome)["hidden"] == 1
     mended = call(real, "edit", path="lib.py", old="x: int, y: int", new="x: int")
     assert found(mended) == ["Diagnostics: no new problems (ty, ruff)"]
+
+
+def test_of_several_edits_in_one_answer_the_last_tells(real: Workshop) -> None:
+    """Breaks: bot/workshop/host/diagnosing.py "if more_edits and tool in _EDITS:"."""
+    first = {"path": "lib.py", "content": "def f(x: int) -> int:\n    return g(x)\n"}
+    assert found(real.call("write", first, CancelToken(), more_edits=True)) == []
+    added = "def f(x: int) -> int:\n    return g(x)\n\n\ndef g(x: int) -> int:\n    return x\n"
+    assert found(call(real, "write", path="lib.py", content=added)) == [
+        "Diagnostics: no new problems (ty, ruff)"
+    ]
+    assert (
+        found(real.call("write", {"path": "more.py", "content": "nobody\n"}, CancelToken(), more_edits=True))
+        == []
+    )
+    late = found(call(real, "view", path="lib.py"))
+    assert "more.py:1:1 error ty:unresolved-reference" in late[1]
+    call(real, "bash", command="rm more.py")
+    call(real, "write", path="lib.py", content=FILES["lib.py"])
+
+
+def test_what_was_shown_is_not_shown_again(real: Workshop) -> None:
+    """Breaks: bot/workshop/host/lsp/session.py "if left[key := _without_line(problem)]:"."""
+    call(real, "view", path="app.py")
+    outcome = call(real, "edit", path="lib.py", old="x: int", new="x: int, y: int")
+    assert "missing-argument" in found(outcome)[1]
+    again = call(real, "edit", path="lib.py", old="return x", new="return x + 1")
+    assert found(again) == [
+        "Diagnostics (ty, ruff; complete): 1 new (all shown before), 1 earlier one hidden"
+    ]
+    assert record(again)["new_count"] == 1
+    one_more = call(real, "edit", path="lib.py", old="return x + 1", new="return x + nobody")
+    head, line, *_ = found(one_more)
+    assert head == "Diagnostics (ty, ruff; complete): 2 new (1 shown before), 1 earlier one hidden"
+    assert "nobody" in line
+    call(real, "write", path="lib.py", content=FILES["lib.py"])
+    shown_anew = call(real, "edit", path="lib.py", old="x: int", new="x: int, y: int, z: int")
+    assert "missing-argument" in shown_anew.content
+    call(real, "write", path="lib.py", content=FILES["lib.py"])
+
+
+def test_a_line_that_diagnostics_printed_counts_as_viewed(tmp_path: Path) -> None:
+    """Breaks: bot/workshop/host/diagnosing.py "count_as_shown(self._context"."""
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
+    host = bench.start(landlock(), diagnostics={"wait": LONG})
+    call(host, "view", path="app.py", limit=1)
+    call(host, "view", path="lib.py")
+    assert call(host, "edit", path="app.py", old="print(f(1))", new="print(f(1, 2))").is_error
+    call(host, "edit", path="lib.py", old="x: int", new="x: int, y: int")
+    assert not call(host, "edit", path="app.py", old="print(f(1))", new="print(f(1, 2))").is_error
+    assert call(host, "edit", path="app.py", old='print("a" + 1)', new="").is_error
+    bench.close()
 
 
 def test_a_new_file_has_no_problems_before_and_what_is_not_installed_is_no_news(real: Workshop) -> None:

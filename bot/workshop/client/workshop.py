@@ -160,13 +160,14 @@ class Workshop:
         return workshop
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = "",
-        printed: Callable[[str], None] | None = None,
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, agent: str = "", *,
+        printed: Callable[[str], None] | None = None, more_edits: bool = False,
     ) -> ToolOutcome:  # fmt: skip
         """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkshopError`.
 
         What a file held when it was shown is remembered for each `agent` by itself. `printed` takes the last line of a
-        command's output while it runs, about once a second: a line of anybody's.
+        command's output while it runs, about once a second: a line of anybody's. With `more_edits` another edit follows
+        at once: diagnostics wait for the last.
         """
         with self._turn:
             self._collect_scan()
@@ -179,6 +180,7 @@ class Workshop:
                 "seq": identity,
                 "agent": agent,
                 "echo": printed is not None,
+                "more_edits": more_edits,
             }
             self._send(call)
             forget = cancel.on_fire(self._channel.wake)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.tools import ToolOutcome
@@ -19,6 +20,7 @@ from bot.workshop.host import files
 from bot.workshop.host.context import Context, ToolFailure
 from bot.workshop.host.lsp.registry import is_shell, may_be_script, of_interest
 from bot.workshop.host.scan import Scanner
+from bot.workshop.host.shown import count_as_shown
 from bot.workshop.host.text import NotTextError, decode
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class Diagnosing:
         self._session: Session | None = None
         self._loader: threading.Thread | None = None
         self._pending: dict[str, None] = {}
+        self._moved: dict[str, str] = {}
         self._broken = ""
         self._said_broken = False
         self._held = 0.0
@@ -63,21 +66,22 @@ class Diagnosing:
             session.settle(began + self._asked["wait"])
         self._held = time.monotonic() - began
 
-    def after(self, tool: str, outcome: ToolOutcome) -> ToolOutcome:
-        """The result with what was found, where a file of interest changed; else as it is."""
+    def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
+        """The result with what was found, if a file of interest changed; else as it is. With `more_edits` that is told
+        with a later result: half of a change has errors that the rest fixes."""
         if self._context.cancelled.is_set():
             return outcome
         report: Report | None = None
         if not self._broken:
             try:
-                report = self._look(tool, outcome)
+                report = self._look(tool, outcome, more_edits=more_edits)
             except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
                 self._broken = _why(error)
         if self._broken and not self._said_broken:
             self._said_broken = True
             said = f"Diagnostics are off for the rest of the run: {self._broken}"
             return replace(outcome, content=f"{outcome.content}\n{said}")
-        return outcome if report is None else _with(outcome, report)
+        return outcome if report is None else self._with(outcome, report)
 
     def changed_meanwhile(self, names: Sequence[str]) -> None:
         """Files that changed without a call having said so; looked at with the next result."""
@@ -104,10 +108,14 @@ class Diagnosing:
         session.end()
         return {"standing": standing[:100], "servers": uses}
 
-    def _look(self, tool: str, outcome: ToolOutcome) -> Report | None:
+    def _look(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
         if tool == _VIEW and not outcome.is_error:
             self._read(str(outcome.metadata.get("path", "")))
         names, moved = _edited(tool, outcome.metadata)
+        self._moved |= moved
+        if more_edits and tool in _EDITS:
+            self.changed_meanwhile(names)
+            return None
         if tool in _SHELL and self._loader is not None:
             self._context.busy()
             # Before a file was read, what a command changed is told with the next result, when it was scanned for.
@@ -115,6 +123,7 @@ class Diagnosing:
         if self._pending:
             names = list(dict.fromkeys((*self._pending, *names)))
             self._pending.clear()
+        moved, self._moved = self._moved, {}
         names = [name for name in names if self._is_looked_at(name)]
         session = self._ready() if names or self._session else None
         if session is None:
@@ -134,6 +143,15 @@ class Diagnosing:
 
     def _is_looked_at(self, name: str) -> bool:
         return of_interest(name) or (may_be_script(name) and is_shell(name, self._now(name) or ""))
+
+    def _with(self, outcome: ToolOutcome, report: Report) -> ToolOutcome:
+        from bot.workshop.host.lsp.told import printed_lines, record, text
+
+        for name, numbers in printed_lines(report).items():
+            count_as_shown(self._context, Path(self._context.real_root, name), numbers)
+        said = text(report)
+        content = f"{outcome.content}\n{said}" if said else outcome.content
+        return replace(outcome, content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
 
     def _load(self) -> None:
         """Import and begin what looks on, then show it the files that were read."""
@@ -230,11 +248,3 @@ def _why(error: Exception) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(last.filename)}:{last.lineno}"
     return f"a fault in the program itself ({type(error).__name__} in {place})"
-
-
-def _with(outcome: ToolOutcome, report: Report) -> ToolOutcome:
-    from bot.workshop.host.lsp.told import record, text
-
-    said = text(report)
-    content = f"{outcome.content}\n{said}" if said else outcome.content
-    return replace(outcome, content=content, metadata={**outcome.metadata, "diagnostics": record(report)})

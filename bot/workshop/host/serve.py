@@ -135,7 +135,9 @@ class Server:
                 outcome = run_tool(message["tool"], message["arguments"], self._context)
             self._scanner.note(outcome.metadata)
             if self._diagnosing is not None:
-                outcome = self._diagnosing.after(message["tool"], outcome)
+                outcome = self._diagnosing.after(
+                    message["tool"], outcome, more_edits=message.get("more_edits") is True
+                )
             frame = _result(message["id"], outcome)
         finally:
             self._end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp
 
 
 def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
-    project(tmp_path, {}, (".venv/bin/ty", "path/ruff"))
+    project(tmp_path, {"ty.toml": ""}, (".venv/bin/ty", "path/ruff"))
     assert argv(tmp_path, known("ty").find(place(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
     assert argv(tmp_path, known("ty").find(place(tmp_path))) == ".venv/bin/ty server"
     assert argv(tmp_path, known("ruff").find(place(tmp_path))) == "path/ruff server"
@@ -66,20 +67,43 @@ def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "chosen"),
     [
-        ({}, True),
-        ({"pyproject.toml": "[project]\n"}, True),
-        ({"pyproject.toml": "[tool.ruff.lint]\nselect = ['ALL']\n"}, False),
-        ({"ruff.toml": ""}, False),
-        ({"lib/.ruff.toml": ""}, False),
+        ({}, ["E9", "F63", "F7", "F82"]),
+        ({"pyproject.toml": "[project]\n"}, ["E9", "F63", "F7", "F82"]),
+        ({"pyproject.toml": "[dependency-groups]\ndev = ['ruff>=0.4']\n"}, ["E9", "F"]),
+        ({".pre-commit-config.yaml": "- repo: x/ruff-pre-commit\n  hooks:\n  - id: ruff\n"}, ["E9", "F"]),
+        ({"pyproject.toml": "[tool.ruff.lint]\nselect = ['ALL']\n"}, []),
+        ({"ruff.toml": ""}, []),
+        ({"lib/.ruff.toml": ""}, []),
     ],
 )
 def test_ruff_looks_for_errors_alone_where_nobody_configured_it(
-    tmp_path: Path, files: dict[str, str], chosen: bool
+    tmp_path: Path, files: dict[str, str], chosen: list[str]
 ) -> None:
     project(tmp_path, {"lib/a.py": "", **files})
     start = known("ruff").find(place(tmp_path, "lib", ruff="ruff"))
     assert isinstance(start, Start)
-    assert start.options == ({"settings": {"lint": {"select": ["E9", "F"]}}} if chosen else None)
+    assert start.options == ({"settings": {"lint": {"select": chosen}}} if chosen else None)
+
+
+@pytest.mark.parametrize(
+    ("files", "used"),
+    [
+        ({}, False),
+        ({"pyproject.toml": "[project]\nname = 'twenty'\n[tool.mypy]\n"}, False),
+        ({"Makefile": "test:\n\tpytest -p no:pty\n"}, False),
+        ({"ty.toml": ""}, True),
+        ({"pyproject.toml": "[tool.ty.rules]\n"}, True),
+        ({"Makefile": "lint:\n\tuv run ty check\n"}, True),
+        ({"lib/pyproject.toml": "[dependency-groups]\ndev = ['ty']\n"}, True),
+    ],
+)
+def test_ty_looks_on_only_where_the_project_uses_it(
+    tmp_path: Path, files: dict[str, str], used: bool
+) -> None:
+    project(tmp_path, {"lib/a.py": "", **files})
+    assert isinstance(known("ty").find(place(tmp_path, "lib", ty="/ours/ty")), Start) == used
+    chosen = replace(place(tmp_path, "lib"), chosen="/own/ty")
+    assert isinstance(known("ty").find(chosen), Start)
 
 
 def package(version: str) -> dict[str, str]:
@@ -211,7 +235,8 @@ def test_of_several_projects_each_has_its_own_server(tmp_path: Path) -> None:
     """TypeScript apart, which looks for the nearest tsconfig.json by itself."""
     files = ("a/pyproject.toml", "a/.venv/pyvenv.cfg", ".venv/pyvenv.cfg", "b/go.mod", "c/go.work", "c/d/go.mod",
              "biome.json", "b/biome.json", "b/Cargo.lock", "b/Cargo.toml", "b/member/Cargo.toml")  # fmt: skip
-    project(tmp_path, dict.fromkeys(files, ""), ("path/gopls", "path/cargo", "path/biome"))
+    used = {"Makefile": "lint:\n\tty check\n"}
+    project(tmp_path, {**dict.fromkeys(files, ""), **used}, ("path/gopls", "path/cargo", "path/biome"))
     roots = {
         ("ty", "a/src"): "a", ("ty", "b"): None, ("ruff", "a"): None, ("gopls", "b/x"): "b",
         ("gopls", "c/d"): "c", ("biome", "b/src"): "", ("cargo", "b/member/src"): "b",

@@ -18,7 +18,7 @@ from bot.contracts.problems import Answer, Problem, Severity
 from bot.workshop.host import syntax
 from bot.workshop.host.context import Context
 from bot.workshop.host.lsp.programs import Answered
-from bot.workshop.host.lsp.registry import PARSED, Place, is_shell
+from bot.workshop.host.lsp.registry import PARSED, Place, is_shell, uses
 from bot.workshop.host.programs import run_program
 
 MOST = 1000
@@ -96,10 +96,11 @@ def _shellcheck(place: Place) -> Check | str:
     program = place.anywhere("shellcheck")
     if not program:
         return "it is not installed"
+    severity = "warning" if place.above(".shellcheckrc") or uses(place, "shellcheck") else "error"
 
     def check(context: Context, path: str, text: str, seconds: float) -> Answered:
         dialect = ["-s", "bash"] if not text.startswith("#!") else []
-        argv = [program, "-f", "json1", "-S", "warning", *dialect, "-"]
+        argv = [program, "-f", "json1", "-S", severity, *dialect, "-"]
         said = _said(context, argv, text, seconds, {}, folder=str(PurePosixPath(path).parent))
         if isinstance(said, Answered):
             return said

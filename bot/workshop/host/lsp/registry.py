@@ -12,6 +12,15 @@ from dataclasses import dataclass, field, replace
 from os.path import isdir, isfile  # those of `Path` raise where a folder may not be entered
 from pathlib import Path, PurePosixPath
 
+_NAMED_IN = (
+    "pyproject.toml", ".pre-commit-config.yaml", "setup.cfg", "tox.ini", "noxfile.py", "Makefile", "justfile",
+    "requirements-dev.txt", "dev-requirements.txt", "package.json",
+)  # fmt: skip
+"""Files in which a project names the tools that it uses."""
+
+_RUFF_FATAL = ("E9", "F63", "F7", "F82")
+"""Syntax errors, misplaced statements, undefined names: the model is told of these in any project."""
+
 _PYTHON = {".py": "python", ".pyi": "python"}
 _SCRIPT = {
     ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
@@ -136,6 +145,9 @@ class Known:
 
 
 def _ty(place: Place) -> Start | str:
+    """Only where the project uses it: its rules are strict, and others' code breaks them by the hundred."""
+    if not (place.chosen or _configures(place, "ty") or uses(place, "ty")):
+        return ""
     program = place.ours("ty") or place.anywhere("ty")
     if not program:
         return "it is not installed"
@@ -153,15 +165,23 @@ def _ruff(place: Place) -> Start | str:
     if not program:
         return "it is not installed"
     # Without a configuration it would enable hundreds of rules that nobody here asked for.
-    options = None if _configures_ruff(place) else {"settings": {"lint": {"select": ["E9", "F"]}}}
+    select = ["E9", "F"] if uses(place, "ruff") else list(_RUFF_FATAL)
+    options = None if _configures(place, "ruff") else {"settings": {"lint": {"select": select}}}
     return Start((program, "server"), (program, "--version"), options)
 
 
-def _configures_ruff(place: Place) -> bool:
-    """It goes up by itself, over a pyproject.toml that says nothing of it."""
-    if place.above("ruff.toml", ".ruff.toml"):
+def _configures(place: Place, tool: str) -> bool:
+    """They go up by themselves, over a pyproject.toml that says nothing of them."""
+    if place.above(f"{tool}.toml", f".{tool}.toml"):
         return True
-    return any("[tool.ruff" in _read(folder / "pyproject.toml") for folder in place.folders())
+    return any(f"[tool.{tool}" in _read(folder / "pyproject.toml") for folder in place.folders())
+
+
+def uses(place: Place, tool: str) -> bool:
+    """Whether the project names the tool among those that it works with."""
+    files = (folder / name for folder in place.folders() for name in _NAMED_IN)
+    word = re.compile(rf"(?<![\w./-]){re.escape(tool)}(?![\w-])")
+    return any(word.search(_read(file)) for file in files)
 
 
 def _typescript(place: Place) -> Start | str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from zlib import crc32
 
@@ -25,7 +26,7 @@ from bot.workshop.host.lsp.origins import Base, Origins
 from bot.workshop.host.lsp.probe import Settings
 from bot.workshop.host.lsp.registry import SERVERS, Known, is_shell, of_interest
 from bot.workshop.host.lsp.servers import Answered, Hub
-from bot.workshop.host.lsp.told import Report, shown
+from bot.workshop.host.lsp.told import Report, fitting, shown
 
 MOST_FILES = 20
 """That are looked at after one call."""
@@ -61,6 +62,8 @@ class Session:
     _files: dict[str, Watched] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
+    _shown: Counter[Problem] = field(default_factory=Counter)
+    _compared: set[tuple[str, str]] = field(default_factory=set)
     _late: list[tuple[Lane, Look]] = field(default_factory=list)
     _waited_for: set[Lane] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)
@@ -307,7 +310,8 @@ class Session:
         return lane.name, answer, certain(together(changes)) if answer is Answer.COMPLETE else Change()
 
     def _stand(self, file: Watched, tool: str, change: Change) -> Change:
-        """Note what is new in it, for the end of the run."""
+        """Note what is new in it, for the end of the run, and that this tool was compared."""
+        self._compared.add((tool, file.name))
         if file.now is not None:
             text, known = self._standing.get(file.name, ("", ()))
             others = tuple(problem for problem in known if problem.tool != tool) if text == file.now else ()
@@ -333,6 +337,7 @@ class Session:
         return Report(
             tuple(answers.items()),
             change,
+            self._fresh(change.new),
             waited=0.0 if late else time.monotonic() - began,
             limit=self.settings.wait,
             late=late,
@@ -342,6 +347,23 @@ class Session:
             loading=loading,
             uses=self.uses(),
         )
+
+    def _fresh(self, new: Sequence[Problem]) -> tuple[Problem, ...]:
+        """Those that were not shown before. What was, and is gone from a file that was looked at, is news again."""
+        now = Counter(map(_without_line, new))
+        for key, times in list(self._shown.items()):
+            if (key.tool, key.path) in self._compared:
+                self._shown[key] = min(times, now[key])
+        self._compared.clear()
+        left = Counter(self._shown)
+        fresh: list[Problem] = []
+        for problem in new:
+            if left[key := _without_line(problem)]:
+                left[key] -= 1
+            else:
+                fresh.append(problem)
+        self._shown.update(map(_without_line, fresh[: fitting(fresh)]))
+        return tuple(fresh)
 
     def _to_say(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         """What is missing for these files, or is gone: each once a run."""
@@ -377,6 +399,11 @@ class Session:
 def _is_unanswered(look: Look) -> bool:
     answers = look.answers.values()
     return not answers or any(answered.answer is Answer.TIMED_OUT for answered in answers)
+
+
+def _without_line(problem: Problem) -> Problem:
+    """The same wherever it stands in its file."""
+    return replace(problem, line=0, column=0, end_line=0, end_column=0, snippet="")
 
 
 def _imports(text: str, named: re.Pattern[str]) -> bool:

@@ -30,11 +30,13 @@ _ROOM = 200
 @dataclass(frozen=True, slots=True)
 class Report:
     """One look. `tools` are those that were asked, each with how it answered; `change` is of the files of those that
-    answered; `late`: it is of an edit before. `loading` are those that did not answer since they still start, or
-    read the project. `said` are sentences that are said once, each by a key."""
+    answered, and `fresh` what of its new problems was not shown before, `None` for all; `late`: it is of an edit
+    before. `loading` are those that did not answer since they still start, or read the project. `said` are sentences
+    that are said once, each by a key."""
 
     tools: tuple[tuple[str, Answer], ...]
     change: Change
+    fresh: tuple[Problem, ...] | None = None
     waited: float = 0.0
     limit: float = 0.0
     late: bool = False
@@ -67,6 +69,16 @@ def record(report: Report) -> dict[str, Any]:
     }
 
 
+def printed_lines(report: Report) -> dict[str, dict[int, str]]:
+    """By file the lines of code that `text` shows just as they are."""
+    fresh = (report.change.new if report.fresh is None else report.fresh) if _complete(report) else ()
+    found: dict[str, dict[int, str]] = {}
+    for problem in fresh[: fitting(fresh)]:
+        if problem.snippet and _plain_line(problem.snippet, _SNIPPET) == problem.snippet:
+            found.setdefault(problem.path, {})[problem.line] = problem.snippet
+    return found
+
+
 def error_line(problem: Problem) -> str:
     """One problem for the end of the run, worded as what does not parse is."""
     rule = " ".join(filter(None, (problem.tool, _plain_line(problem.code, _CODE))))
@@ -88,7 +100,9 @@ def _findings(report: Report) -> Iterator[str]:
         left_out = f", {_environment(change)}" if change.environment else ""
         yield f"Diagnostics{where}: no new problems ({names}){fixed}{left_out}{'; ' if unknown else ''}{unknown}"
         return
-    counts = [f"{len(change.new)} new"]
+    fresh = change.new if report.fresh is None else report.fresh
+    before = len(change.new) - len(fresh)
+    counts = [f"{len(change.new)} new" + (f" ({before if fresh else 'all'} shown before)" if before else "")]
     counts += [f"{change.fixed} fixed"] if change.fixed else []
     counts += (
         [f"{change.remaining} earlier one{'s' * (change.remaining > 1)} hidden"] if change.remaining else []
@@ -96,7 +110,10 @@ def _findings(report: Report) -> Iterator[str]:
     counts += [_environment(change)] if change.environment else []
     doubts = f"; {unknown}" if unknown else "; complete"
     yield f"Diagnostics{where} ({names}{doubts}): {', '.join(counts)}"
-    yield from _problems(change.new)
+    count = fitting(fresh)
+    yield from ("\n".join(_lines(problem)) for problem in fresh[:count])
+    if left := len(fresh) - count:
+        yield f"[{left} more new ones are not shown]"
 
 
 def _unknown(report: Report) -> Iterator[str]:
@@ -112,15 +129,14 @@ def _environment(change: Change) -> str:
     return f"{count_of(change.environment, 'import')} of what is not installed here not counted"
 
 
-def _problems(new: Sequence[Problem]) -> Iterator[str]:
+def fitting(problems: Sequence[Problem]) -> int:
+    """How many of them, from the first on, are shown with one result."""
     room = BYTES - _ROOM
-    for number, problem in enumerate(new):
-        lines = "\n".join(_lines(problem))
-        room -= len(lines.encode("utf-8", "replace")) + 1
-        if number == MOST or room < 0:
-            yield f"[{len(new) - number} more new ones are not shown]"
-            return
-        yield lines
+    for number, problem in enumerate(problems[:MOST]):
+        room -= len("\n".join(_lines(problem)).encode("utf-8", "replace")) + 1
+        if room < 0:
+            return number
+    return min(len(problems), MOST)
 
 
 def _lines(problem: Problem) -> Iterator[str]:
