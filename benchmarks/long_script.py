@@ -61,15 +61,17 @@ class LongScript:
             parts = self._agent(asked)
         else:
             self.seen += 1
-            parts = (Say("Done."),) if self.seen >= self.turns else self.said(self.seen, asked.results[-1:])
+            parts = self.said(self.seen, asked.results[-1:])
         return Turn(tuple(parts), tokens=_counted(asked.body, self.bytes_a_token))
 
     def said(self, turn: int, last: Sequence[str] = ()) -> Sequence[Part]:
         """What the main conversation's model answers to request number `turn`, having had the results `last`."""
         place = 0 if self.plain else turn % ROUND
-        if not self.plain and turn == self.turns - 1:
+        if turn >= self.turns:  # the hand-over ends the run
+            if self.plain:
+                return (Say("Done."),)
             return (Call("describe_change", {"title": "Note the shapes", "summary": "They are noted."}),)
-        if not self.plain and turn == self.turns - 2:
+        if not self.plain and turn == self.turns - 1:
             return (_todo(turn, "completed"),)
         # Leaves room for the conversation's end, which must be a turn of its own.
         told: Mapping[int, Sequence[Part]] = {

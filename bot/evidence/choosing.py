@@ -30,6 +30,7 @@ _PYTHON = (".py", ".pyi")
 _SHELL = (".sh", ".bash")
 _SETTINGS = {
     "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
+    "ty": ("ty.toml", "pyproject.toml"),
     "pyright": ("pyrightconfig.json", "pyproject.toml"),
     "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
 }
@@ -60,8 +61,9 @@ class _Wanted:
             case "ruff":
                 yield from self._ruff(checker)
             case "ty":
-                for one in self._of_python(checker, folders_with(self._paths, "ty.toml", "pyproject.toml")):
-                    yield replace(one, configured=self._is_configured("ty", one.folder))
+                configured = self._configured("ty")
+                for one in self._of_python(checker, folders_with(self._paths, *_SETTINGS["ty"])):
+                    yield replace(one, configured=one.folder in configured)
             case "python-syntax":
                 yield from self._of_files(checker, _PYTHON)
             case "basedpyright" | "pyright":

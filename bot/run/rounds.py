@@ -120,7 +120,7 @@ class Rounds:
         alive meanwhile: the gate has looked at its tree."""
         if unrun := self._context.unrun:
             return tuple(reruns.result_of(check, not_run(unrun), not_run(unrun)) for check in self.checks)
-        if tree_sha is None and not self.checks:
+        if not self.checks and (tree_sha is None or not self.any):
             return ()  # nothing is compared: not to be waited for
         self.start_before()
         if tree_sha is None:

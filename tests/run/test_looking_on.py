@@ -42,7 +42,7 @@ BASE = "def early(minutes: int) -> str:\n    return minutes\n"
 def test_an_error_that_an_edit_brings_is_told_at_once_and_at_the_end(cli: Cli, tmp_path: Path) -> None:
     """Breaks: bot/run/stop_hook.py "errors += self._looking_on.errors_in("; bot/run/agent_workshop.py
     "outcome = self._looking_on.hear(place, outcome)"."""
-    repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY})
+    repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY, "ty.toml": ""})
     out = tmp_path / "bundle"
     edit = {"path": "app.py", "old": "def early", "new": "print(gone)\n\n\ndef early"}
     model = ModelServer(
