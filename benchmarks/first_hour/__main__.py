@@ -28,14 +28,9 @@ COMMAND = str(Path(sys.executable).with_name("slash-agent"))
 MODEL = "anthropic/claude-sonnet-4-5"
 NEAR = 0.05
 _COMMENTS = {
-    "Python": "#",
-    "C": "//",
-    "JavaScript": "//",
-    "TypeScript": "//",
-    "Go": "//",
-    "Rust": "//",
-    "Java": "//",
-}
+    "Python": "# {}", "C": "/* {} */", "JavaScript": "// {}", "TypeScript": "// {}", "Go": "// {}", "Rust": "// {}",
+    "Java": "// {}",
+}  # fmt: skip
 _SUFFIXES = {
     "Python": (".py",), "JavaScript": (".js", ".ts"), "TypeScript": (".ts",), "Go": (".go",), "Rust": (".rs",),
     "Java": (".java",), "C": (".c",),
@@ -125,7 +120,10 @@ def _shell(command: str, folder: Path, out: Any) -> int:
 
 def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """`init --yes`, a commit, `fix`; what the outcome says of the project's tests."""
-    folder = clone(entry, options, "run")
+    try:
+        folder = clone(entry, options, "run")
+    except subprocess.CalledProcessError:
+        return {"ok": False, "why": "it cannot be cloned whole from the mirror"}
     name, began = folder.name, time.monotonic()
     home = options.work / "state" / name
     shutil.rmtree(home, ignore_errors=True)
@@ -197,7 +195,8 @@ def _one_comment(folder: Path, language: str) -> Any:
         and (folder / path).stat().st_size < 100_000
     ]
     path = max(sources, key=lambda one: (folder / one).stat().st_size)
-    command = f"printf '%s\\n' '{_COMMENTS[language]} A comment.' >> '{path}'"
+    comment = _COMMENTS[language].format("A comment.")
+    command = f"printf '%s\\n' '{comment}' >> '{path}'"
     calls = [
         Call("bash", {"command": command}, id="call_1"),
         Call("describe_change", {"title": "Add a comment", "summary": "Adds one comment."}, id="call_2"),
