@@ -86,6 +86,7 @@ class Workshops:
                 bring=outfit.read_only,
                 dependencies=outfit.dependencies,
                 way_out=None if runs_nothing else self._network.of(name),
+                checks=True,
                 limits=self._limits,
             )
         )

@@ -12,7 +12,7 @@ import pytest
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from tests.run.conftest import Cli
-from tests.support.fix_script import DONE, VIEW, shell
+from tests.support.fix_script import DESCRIBE, DONE, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
@@ -90,6 +90,23 @@ def test_what_was_kept_of_a_refused_patch_is_asked_about_like_the_rest(
     results = [one for one in read_journal(journal).records(lines.Result) if one.name == "patch"]
     assert [one.denied for one in results] == [False, True]
     assert "docs/new.md" not in (bundle / "changes.patch").read_text()
+
+
+def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: Path, bundle: Path) -> None:
+    """Breaks: bot/run/tools.py "if self._failed and name in _NEEDS_THE_EDITS:"."""
+    other = Call("write", {"path": "docs/new.md", "content": "# New\n"})
+    answer = Turn((patch(*WRONG), shell("touch ran.txt"), VIEW, DESCRIBE, other))
+    journal = run(cli, repo, bundle, answer, shell("echo more >> docs/new.md"))
+    results = [one for one in read_journal(journal).records(lines.Result) if one.turn == 2]
+    assert [(one.name, one.executed, one.is_error) for one in results] == [
+        ("patch", True, True), ("bash", False, True), ("view", True, False), ("describe_change", False, True),
+        ("write", True, False),
+    ]  # fmt: skip
+    assert results[1].content.startswith("Not run: the patch before it in the same answer failed")
+    change = (bundle / "changes.patch").read_text()
+    assert "ran.txt" not in change
+    assert "+more" in change
+    assert cli("replay", journal, "--repo", repo).code == 0
 
 
 def test_a_replay_stops_where_a_patch_comes_out_another_way(cli: Cli, repo: Path, bundle: Path) -> None:

@@ -67,4 +67,17 @@ def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch
     own = {"SLASH_AGENT_WORKSHOP"}  # only where there is no sandbox
     shell = {"PWD", "SHLVL", "_", "OLDPWD"}
     expected = environment.build({"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}, HOME, TMP, ["FLAVOUR"])[0]
-    assert names - own - shell == expected.keys()
+    assert names - own - shell == {*expected, "PYTHONPYCACHEPREFIX"}
+
+
+def test_checks_are_told_that_this_is_ci_and_the_model_is_not(bench: Bench) -> None:
+    """Breaks: bot/workshop/client/environment.py "if checks else" (both ways)."""
+    assert bash(bench.start(), 'echo "CI is $CI"').content.startswith("CI is \n")
+    assert bash(bench.start(checks=True), 'echo "CI is $CI"').content.startswith("CI is 1\n")
+
+
+def test_python_leaves_no_bytecode_in_the_tree(bench: Bench) -> None:
+    workshop = bench.start()
+    bash(workshop, "cd src && python3 -c 'import b'")
+    assert bash(workshop, "find . -name '*.pyc'").content.startswith("(no output)")
+    assert ".pyc" in bash(workshop, 'find "$TMPDIR" -name "*.pyc"').content

@@ -18,7 +18,6 @@ from bot.sandbox.toolchains import Toolchains
 _FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "GOROOT", "DOTNET_ROOT")
 
 _ALWAYS = {
-    "CI": "1",
     "DEBIAN_FRONTEND": "noninteractive",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_EDITOR": "true",
@@ -62,6 +61,15 @@ def build(
         "TMPDIR": str(temporary),
     }
     return variables, found
+
+
+def of_use(temporary: Path, *, checks: bool) -> dict[str, str]:
+    """The variables that differ between the model's commands and checks.
+
+    `CI` turns off what tools do for people, such as writing snapshots, so only checks get it. The tree of the model's
+    commands is scanned, so Python writes its bytecode elsewhere; the trees of checks are thrown away.
+    """
+    return {"CI": "1"} if checks else {"PYTHONPYCACHEPREFIX": str(temporary / "bytecode")}
 
 
 def of_dependencies(found: Dependencies, root: str, path: str, *, moved: bool) -> dict[str, str]:

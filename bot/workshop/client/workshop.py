@@ -22,6 +22,7 @@ from bot.sandbox.choose import HOW_TO_FIX
 from bot.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
 from bot.workshop.client import frames, start
 from bot.workshop.client.channel import Channel
+from bot.workshop.client.environment import of_use
 from bot.workshop.client.errors import WorkshopError
 from bot.workshop.client.frames import Answer, Facts, Question
 from bot.workshop.client.plan import make_folders, plan
@@ -105,6 +106,7 @@ class Workshop:
         limits: Mapping[str, int] | None = None,
         diagnostics: Mapping[str, Any] | None = None,
         dependencies: Dependencies = NO_DEPENDENCIES,
+        checks: bool = False,
     ) -> Workshop:
         """Start a host on `tree` and prove by canaries that it is confined.
 
@@ -116,7 +118,7 @@ class Workshop:
         `kept` are those in which the tools may read what this run kept. `way_out` is what can be reached of the
         network, nothing where it is left out. `limits` are those of `host/limits.py` that differ from the usual, by
         name. `diagnostics` is how what changes is looked at, as `protocol.md` says; not at all where it is left out.
-        `dependencies` are shown in the tree.
+        `dependencies` are shown in the tree. `checks` says that its commands are setup and checks, not the model's.
         Raises `NoSandboxError` when there is no wall, or none that a way out can be made in, `WorkshopError` when the
         host does not come up.
         """
@@ -143,6 +145,7 @@ class Workshop:
         channel = Channel(*process.pipes)
         try:
             hello = {**planned.hello, "assume_read": assume_read, "limits": dict(limits or {})}
+            hello["environment"] |= of_use(folders.tmp, checks=checks)
             if diagnostics is not None:
                 hello["diagnostics"] = dict(diagnostics)
             facts = start.proved(confinement, channel, hello, folders)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bot.contracts.wording import signal_name
 from bot.workshop.host import limit_words
 from bot.workshop.host.shell import Ended
@@ -10,6 +12,9 @@ from bot.workshop.host.specs import MAX_TIMEOUT
 _SILENT = 30.0
 """Seconds without output from which on a command may hang."""
 
+_FILTER = re.compile(r"\|&?\s*(tail|grep|egrep|rg|sort|uniq|wc)\b")
+"""What a command's output goes into and stays in, all of it or a buffer full, until the command ends."""
+
 _SHOWN = 60
 _LONGER = f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or start it with background"
 _LONGER_THERE = (
@@ -17,7 +22,7 @@ _LONGER_THERE = (
 )
 
 
-def ending(ended: Ended, timeout: float, background: int = 0) -> list[str]:
+def ending(ended: Ended, timeout: float, command: str = "", background: int = 0) -> list[str]:
     """One sentence each. `background` is the id of a command that ran there."""
     notes: list[str] = []
     if ended.cancelled:
@@ -25,7 +30,8 @@ def ending(ended: Ended, timeout: float, background: int = 0) -> list[str]:
     elif ended.timed_out:
         notes.append(
             f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
-            f"what it printed is {_where(background)}{silence(ended.quiet, ', and it printed nothing')}. "
+            f"what it printed is {_where(background)}"
+            f"{silence(ended.quiet, ', and it printed nothing', command)}. "
             f"{_LONGER_THERE if background else _LONGER}"
         )
     elif ended.limit is not None:
@@ -44,10 +50,15 @@ def ending(ended: Ended, timeout: float, background: int = 0) -> list[str]:
     return notes
 
 
-def silence(seconds: float, words: str) -> str:
+def silence(seconds: float, words: str, command: str = "") -> str:
     """That nothing came for so many seconds that it may hang; empty where they are few."""
     if seconds < _SILENT:
         return ""
+    if (found := _FILTER.search(command)) is not None:
+        return (
+            f"{words} for {seconds:.0f} s, probably since `| {found[1]}` holds the output back until the end: leave it "
+            "out, long output is shortened here anyway"
+        )
     return f"{words} for {seconds:.0f} s: it may hang, or wait for input, of which there is none"
 
 

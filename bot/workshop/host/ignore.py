@@ -88,9 +88,13 @@ def ignored(levels: Levels, path: bytes, *, folder: bool) -> bool:
     return False
 
 
+BYTECODE = b"__pycache__/\n*.py[co]\n"
+"""Rules that hold in every repository, unless its own say otherwise. Bytecode was 95 % of one run's journal."""
+
+
 def start(root: bytes) -> Levels:
-    """What holds for the whole tree: the repository's own exclude file."""
-    rules = parse(_read(os.path.join(root, b".git/info/exclude")))
+    """What holds for the whole tree: the repository's own exclude file, and our rules."""
+    rules = parse(BYTECODE + _read(os.path.join(root, b".git/info/exclude")))
     return (Level(b"", rules),) if rules else ()
 
 

@@ -190,6 +190,7 @@ def _made(folder: Path) -> bool:
         (folder / "HEAD").write_bytes(b"ref: refs/heads/none\n")
         # A repository's own attributes win over those in the tree, which could call text binary or convert it.
         (folder / "info" / "attributes").write_bytes(_ATTRIBUTES)
+        (folder / "info" / "exclude").write_bytes(ignore.BYTECODE)
     except OSError:
         return False  # a full disk: searching goes on without git
     return True

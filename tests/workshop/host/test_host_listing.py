@@ -39,6 +39,15 @@ def test_ignored_files_are_left_out_at_every_level(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("either")
+def test_bytecode_of_python_is_left_out_unless_the_repository_wants_it(bench: Bench) -> None:
+    """Breaks: bot/workshop/host/listing.py "write_bytes(ignore.BYTECODE)"; bot/workshop/host/ignore.py "BYTECODE"."""
+    for name in ("a.py", "a.pyc", "b.pyo", "src/__pycache__/b.cpython-311.pyc", "src/kept.pyc"):
+        bench.write(name)
+    bench.write("src/.gitignore", "!kept.pyc\n")
+    assert listed(bench) == ["a.py", "src/.gitignore", "src/kept.pyc"]
+
+
+@pytest.mark.usefixtures("either")
 def test_a_folder_can_be_listed_alone(bench: Bench) -> None:
     for name in ("a.py", "src/b.py", "src/c.log", "src2/d.py"):
         bench.write(name)

@@ -90,7 +90,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     finally:
         spill.close()
     left = context.folder_note.take() if moves else str(cwd)
-    notes = [*ending(ended, timeout), *hints, *_carry_over(cwd, left, context)]
+    notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, left, context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
