@@ -145,7 +145,7 @@ def _advice(trials: Sequence[Trial]) -> list[str]:
         CheckState.TIMED_OUT: "narrow its command, or expect to wait for it",
         CheckState.NOT_RUNNABLE: "install what is missing on this machine or in the policy's setup",
         CheckState.NO_SOCKETS: "download what it needs in the policy's setup, or leave the check to CI",
-        CheckState.NOT_RUN: "mend the policy's setup, then run `slash-agent init` again without the policy",
+        CheckState.NOT_RUN: "fix the policy's setup, then run `slash-agent init` again without the policy",
     }
     lines: list[str] = []
     notes: dict[str, list[Trial]] = {}
