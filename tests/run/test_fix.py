@@ -156,7 +156,8 @@ def test_no_diff_says_why(cli: Cli, repo: Path) -> None:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
     outcome = ran.json["outcome"]
     assert (ran.code, outcome["status"]) == (0, "no_change")
-    assert "There is nothing to do." in outcome["reason"]
+    assert "without changing a file" in outcome["reason"]
+    assert outcome["answer"] == "There is nothing to do."
 
 
 def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path) -> None:
