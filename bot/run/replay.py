@@ -10,7 +10,7 @@ import base64
 import hashlib
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import SAID_NOTHING, Hooks, Session
 from bot.agent.loop import run as converse
-from bot.agent.masking import last_request_hands_over
+from bot.agent.masking import Mask, last_request_hands_over
 from bot.agent.replay import (
     RecordedCall,
     RecordedCompactions,
@@ -34,7 +34,7 @@ from bot.agent.replay import (
     recorded_calls,
 )
 from bot.agent.spent import Spent
-from bot.agent.toolbox import Handler, Toolbox
+from bot.agent.toolbox import Executed, Handler, Permit, Toolbox, not_run
 from bot.checkout import local
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.errors import MissingRevisionError
@@ -44,7 +44,7 @@ from bot.contracts.errors import GateError, UsageError
 from bot.contracts.messages import Part, ToolCall
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.gate.tree import Verdict, judge_tree
 from bot.policy.decide import may_write
 from bot.policy.schema import Policy
@@ -56,7 +56,7 @@ from bot.run.profiles import TASK, recorded_profile
 from bot.run.results import Results, ResultTool
 from bot.run.signals import cancelled_by_signals
 from bot.run.skills import recorded_approvals
-from bot.run.tools import Gatekeeper
+from bot.run.tools import NOT_RUN, Gatekeeper
 from bot.sandbox.choose import Setting
 from bot.workshop.client.specs import TOOL_SPECS
 from bot.workshop.client.wall import choose
@@ -164,7 +164,7 @@ def _play(
     ends = _hand_overs(recorded)
     session = Session(
         ReplayProvider(recorded.responses(), header.info), header.system,
-        Toolbox(header.tools, handlers, gatekeeper.permit), journal, header.limits, cancel,
+        _ReplayToolbox(header.tools, handlers, gatekeeper.permit, _skipped(recorded)), journal, header.limits, cancel,
         Hooks(
             before_end=lambda: next(host_texts, None), wants_end=results.ask.stop,
             hands_over=lambda info: info.turn in ends,
@@ -212,6 +212,31 @@ def _added_texts(recorded: JournalFile) -> Mapping[int, list[str]]:
         if line.origin == "added":
             added.setdefault(line.turn, []).append(line.text)
     return added
+
+
+class _ReplayToolbox(Toolbox):
+    """Answers the calls that were left out after a failed edit as the recorded run did; `skipped` is by call id."""
+
+    def __init__(
+        self,
+        specs: Sequence[ToolSpec],
+        handlers: Mapping[str, Handler],
+        permit: Permit,
+        skipped: Mapping[str, str],
+    ) -> None:
+        super().__init__(specs, handlers, permit)
+        self._skipped = skipped
+
+    def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> Executed:
+        text = self._skipped.get(call.id)
+        return super().execute(call, cancel, mask) if text is None else not_run(call, text)
+
+
+def _skipped(recorded: JournalFile) -> Mapping[str, str]:
+    results = recorded.records(lines.Result)
+    return {
+        one.call_id: one.content for one in results if not one.executed and one.content.startswith(NOT_RUN)
+    }
 
 
 def _taking(tape: Tape, result: ResultTool) -> Handler:

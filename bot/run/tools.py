@@ -30,8 +30,10 @@ _LONGEST_SUBJECT = 200
 _NEEDS_THE_EDITS = (SHELL, TASK, DESCRIBE_CHANGE)
 """What is meant for the tree as the edits before it in the same answer leave it."""
 
-_EDIT_FAILED = (
-    "Not run: {} before it in the same answer failed, so this would see the old files. Correct that first, then call "
+NOT_RUN = "Not run: "
+
+_EDIT_FAILED = NOT_RUN + (
+    "{} before it in the same answer failed, so this would see the old files. Correct that first, then call "
     "this again."
 )
 
