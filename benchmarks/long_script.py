@@ -27,6 +27,10 @@ _LOOKS = re.compile(r"Look (\d+) times")
 _SPILLED = re.compile(r"/[^\s:;,\"\]]*spill/[^\s:;,\"\]]+")
 
 
+_CHANGES = 34
+"""Turns of a script that has changed a file before its last one."""
+
+
 class LongScript:
     """A script for the server. `turns` is how many requests the main conversation has, the last word included;
     `size` about how many bytes of output each of its ordinary turns has. With `plain` all of its turns are ordinary."""
@@ -67,8 +71,8 @@ class LongScript:
     def said(self, turn: int, last: Sequence[str] = ()) -> Sequence[Part]:
         """What the main conversation's model answers to request number `turn`, having had the results `last`."""
         place = 0 if self.plain else turn % ROUND
-        if turn >= self.turns:  # the hand-over ends the run
-            if self.plain:
+        if turn >= self.turns:  # the hand-over ends a run that changed something
+            if self.plain or self.turns < _CHANGES:
                 return (Say("Done."),)
             return (Call("describe_change", {"title": "Note the shapes", "summary": "They are noted."}),)
         if not self.plain and turn == self.turns - 1:

@@ -41,7 +41,7 @@ def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp
     why = "it runs what the project says, and rules[0] (.github/agent.yml:2) does not allow opaque commands"
     for name in ("biome", "typescript"):
         assert f"Diagnostics: {name} is not available: {why}" in attacked.seen[2]
-    assert "no new problems (ty, ruff)" in attacked.seen[3]
+    assert "no new problems (ruff)" in attacked.seen[3]
     assert attacked.files == {"a.js", "b.py"}
 
 

@@ -94,4 +94,4 @@ def test_a_rule_file_that_is_gone_stops_publishing_and_says_so(said: Said, tmp_p
     said.stage.forge.commit(said.stage.repo, {".github/agent.yml": POLICY.replace("secrets.", "other.")})
     done = said.stage.publish()
     assert done.code != 0
-    assert ".github/other.toml, which is not there on main" in done.said
+    assert "names .github/other.toml under `detector: rules`, and there is no such file on main" in done.said

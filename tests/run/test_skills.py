@@ -58,7 +58,7 @@ def catalogue(came: Came) -> str:
 def test_the_body_follows_all_results_of_the_turn(stage: Stage) -> None:
     stage.forge.commit(stage.repo, GREET)
     came = fixing(stage, Turn((LOAD, Call("ls", {"path": "."}), shell("echo third"))), Say("Hm."))
-    assert '<skill name="greet">Says hello.</skill>' in catalogue(came)
+    assert "- greet: Says hello." in catalogue(came)
     assert "Run scripts/greet.sh" not in json.dumps(came.asked[0])
     assert came.results[0] == "Loaded the skill greet; its instructions follow."
     after = came.asked[1]["messages"][-1]["content"] if len(came.asked[1]["messages"]) else []
@@ -106,7 +106,7 @@ def test_a_skill_in_the_head_of_a_pull_request_is_not_seen(stage: Stage) -> None
     steps = [LOAD, Call("skill", {"command": "hidden"}), Say("Reviewed.")]
     came = carry_out(stage, request_on(stage, number, Verb.REVIEW), steps)
     assert "hidden" not in catalogue(came)
-    assert '<skill name="greet">Says hello.</skill>' in catalogue(came)
+    assert "- greet: Says hello." in catalogue(came)
     [body] = user_texts(came.asked[1])
     assert "# Greet" in body
     assert "Evil." not in body
@@ -186,7 +186,7 @@ def test_what_is_wrong_with_skills_is_in_the_journal(stage: Stage) -> None:
 @pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
 def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: Verb) -> None:
     came = carry_out(stage, request_in(stage, verb, "this"), [Say("Done."), Say("Done.")])
-    assert '<skill name="fix-failing-test">' in catalogue(came)
+    assert "- fix-failing-test: " in catalogue(came)
 
 
 def test_the_tool_is_the_same_bytes_in_every_run(stage: Stage) -> None:
