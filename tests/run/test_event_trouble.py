@@ -101,11 +101,18 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
     with ModelServer([Say(words)]) as server:
         ran = stage.run(model=server, GITHUB_ACTIONS="true")
     lines = ran.said.splitlines()
-    [stop] = [line for line in lines if line.startswith("::stop-commands::")]
-    inside = lines[lines.index(stop) : lines.index(f"::{stop.rpartition('::')[2]}::")]
-    assert any("add-mask" in line for line in inside)
-    assert "::add-mask::e" not in lines
-    assert not [line for line in lines if line.startswith(("##[add-path", "::error"))]
+    inside = outside = 0
+    token = ""
+    for line in lines:
+        if line.startswith("::stop-commands::"):
+            assert not token
+            token = line.rpartition("::")[2]
+        elif line == f"::{token}::":
+            token = ""
+        elif any(word in line for word in ("add-mask::e", "[add-path", "error::boo")):
+            inside, outside = inside + bool(token), outside + (not token)
+    assert (inside > 0, outside) == (True, 0), ran.said
+    assert not [line for line in lines if line.startswith(("::add-mask::e", "##[add-path", "::error"))]
 
 
 # -- GitHub not answering

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,8 @@ class Nobody:
     interrupted = None
 
     def tell(self, event: Event) -> None: ...
+
+    def on_enter(self, skip: Callable[[], None] | None) -> None: ...
 
     def cut_off(self, text: str) -> None: ...
 

@@ -24,8 +24,9 @@ pytestmark = pytest.mark.bubblewrap
 MODEL = "anthropic/claude-sonnet-4-5"
 
 
-def salvaged(cli: Cli, repo: Path, steps: Sequence[Step]) -> Any:
-    """The outcome of a run that is killed in its last call, once the checks before the change have run."""
+def salvaged(cli: Cli, repo: Path, steps: Sequence[Step], until: str = "sleep 600") -> Any:
+    """The outcome of a run that is killed once the checks before the change have run and its journal has `until`: in
+    its last call, if nothing else is said."""
     with ModelServer([*steps, shell("sleep 600")]) as server:
         process = subprocess.Popen(
             command("fix", "--repo", repo, "--model", MODEL, "x"),
@@ -33,7 +34,7 @@ def salvaged(cli: Cli, repo: Path, steps: Sequence[Step]) -> Any:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        _wait_for(lambda: '"type":"check"' in _journal(cli) and "sleep 600" in _journal(cli))
+        _wait_for(lambda: '"type":"check"' in _journal(cli) and until in _journal(cli))
         os.kill(process.pid, signal.SIGKILL)
         process.wait(60)
     out = cli.home / "bundle"
@@ -66,8 +67,12 @@ def test_the_description_that_was_handed_over_is_kept_and_long_outputs_are_maske
     cli: Cli, repo: Path
 ) -> None:
     """Breaks: bot/run/salvage.py "gather(folder, detector.kept)"."""
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nchecks: ['git diff --quiet || exec sleep 600']\n"
+    )
+    commit_all(repo)
     prints = shell("seq 20000; echo glp''at-Zq8vT2rWx5Ky7Lm3Nb4P; seq 20000")
-    outcome = salvaged(cli, repo, [VIEW, Turn(EDITS), DESCRIBE, prints])
+    outcome = salvaged(cli, repo, [VIEW, Turn(EDITS), prints, DESCRIBE], until='"type":"session_ended"')
     assert outcome["description"]["title"] == "Round durations before splitting them"
     [kept] = json.loads((cli.home / "bundle" / "outputs.json").read_text())
     assert "20000\n[redacted: GitLab token]\n1\n" in kept["text"]

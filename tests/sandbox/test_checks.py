@@ -105,9 +105,9 @@ def plant(stack: ExitStack, inside: Inside) -> dict[str, Any]:
 
 
 def answer(udp: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # until it is closed
-        while True:
-            udp.sendto(b"!", udp.recvfrom(1)[1])
+    with contextlib.suppress(OSError):  # until it is closed; it has no sender then
+        while (sender := udp.recvfrom(1)[1]) is not None:
+            udp.sendto(b"!", sender)
 
 
 def _give(folder: Path, account: int) -> None:
