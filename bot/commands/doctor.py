@@ -1,5 +1,5 @@
-"""Check what the bot needs: sandbox, model, policy, workflow and, with a token, the repository's settings on GitHub.
-For each thing that is missing it says how to fix it."""
+"""Check what the bot needs: sandbox, model, policy, checks, workflow and, with a token, the repository's settings on
+GitHub. Each check of the policy is run once. For each thing that is missing it says how to fix it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot.checkout.git import clean_environment, git_program
 from bot.commands.options import add_text, repositories_of
-from bot.contracts.errors import ExitCode, UsageError
+from bot.commands.trials import ADVICE, result_text, try_with_progress
+from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.outcome import CheckState
 from bot.contracts.wording import count_of
 from bot.doctor.finding import Finding, State, is_healthy
-from bot.doctor.here import look_here
+from bot.doctor.here import look_here, read_text
 from bot.doctor.there import look_there
+from bot.evidence.summary import setup_line
+from bot.policy.load import POLICY_FILE
 from bot.run.github_env import read_github_environment
 from bot.terminal.printer import Printer, Style
+
+if TYPE_CHECKING:
+    from bot.run.trial import Trial
 
 EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
 
@@ -47,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser, "--repositories", "SLASH_AGENT_REPOSITORIES", metavar="OWNER/NAME,...",
         help="the repositories of a central maintenance workflow",
     )  # fmt: skip
+    parser.add_argument("--no-try", action="store_true", help="do not run the checks once in the sandbox")
     parser.add_argument("--verbose", action="store_true", help="show every canary of the sandbox")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
@@ -59,7 +68,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     listed = repositories_of(arguments.repositories)
     repository = arguments.repository or _origin(root)
     findings = [
-        *look_here(root, os.environ, verbose=arguments.verbose),
+        *_here(root, arguments),
         *_on_github(repository),
         *_of_app(repository, listed),
     ]
@@ -68,6 +77,35 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         _show(findings, Printer(sys.stdout, os.environ))
     return ExitCode.DONE if is_healthy(findings) else ExitCode.USAGE
+
+
+def _here(root: Path, arguments: argparse.Namespace) -> Iterator[Finding]:
+    """What can be seen from this machine, with how each check ended in place of the checks' names."""
+    for finding in look_here(root, os.environ, verbose=arguments.verbose):
+        if finding.name != "checks" or finding.state is not State.UNKNOWN or arguments.no_try:
+            yield finding
+            continue
+        try:
+            trials = try_with_progress(root, read_text(root / POLICY_FILE) or "", sys.stderr)
+        except AgentError as error:
+            yield replace(finding, said=f"{finding.said[:-1]}: {error}")
+            continue
+        yield from map(_of_trial, trials)
+        if not trials:
+            yield finding
+
+
+def _of_trial(trial: Trial) -> Finding:
+    state = {
+        CheckState.PASSED: State.OK,
+        CheckState.FAILED: State.WARNING,
+        CheckState.TIMED_OUT: State.WARNING,
+    }
+    fix = "" if trial.run.state is CheckState.PASSED else ADVICE[trial.run.state]
+    if trial.run.state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
+        fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
+    said = f"`{trial.command}`: {result_text(trial)}"
+    return Finding(f"check {trial.name}", state.get(trial.run.state, State.MISSING), said, fix)
 
 
 def _on_github(repository: str) -> list[Finding]:

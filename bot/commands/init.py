@@ -5,28 +5,28 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
-import threading
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.commands.result import git_at
+from bot.commands.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import CheckState
+from bot.contracts.wording import count_of
 from bot.doctor.here import detected_here
 from bot.doctor.propose import KEYS, Proposed, policy_text, propose
 from bot.environment.detected import Detected
 from bot.policy.load import POLICY_FILE
+from bot.terminal.printer import Mark, Printer
 
 if TYPE_CHECKING:
     from bot.run.trial import Trial
 
 EXAMPLE = "slash-agent init --repo . --yes"
-_MINUTES = 2
-_WIDTH = 80
-_MOST_WORDS = 300
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,20 +58,25 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     detected = detected_here(root)
     proposed = propose(detected, arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews)
     missing = [file for file in proposed if not (root / file.path).exists()]
-    for file in proposed:
-        print(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")
+    printer = Printer(sys.stdout, os.environ)
+    if arguments.dry_run or not arguments.yes:
+        for file in proposed:
+            printer.line(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")
     if arguments.dry_run:
         for file in missing:
             print(f"\n--- {file.path}\n{file.text}", end="")
         return ExitCode.DONE
     if missing and not (arguments.yes or _agreed(len(missing))):
-        print("nothing written")
+        printer.headline("doubt", "Nothing was written")
         return ExitCode.DONE
     for file in missing:
         _write(root, file)
+    trials: list[Trial] = []
+    notes: list[str] = []
     if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
-        _try(root, detected)
-    print(_next(arguments.provider))
+        trials, notes = _try(root, detected)
+    there = [file for file in proposed if file not in missing]
+    _print_result(_Result(detected, missing, there, trials, notes), arguments, printer)
     return ExitCode.DONE
 
 
@@ -94,110 +99,90 @@ def _write(root: Path, file: Proposed) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _try(root: Path, detected: Detected) -> None:
-    """Run each check of the new policy once, show how it ended, and take those out that cannot run here."""
-    from bot.run.trial import Progress, try_checks  # the whole of a run: loaded if something is tried
-
-    print(f"\nTrying each check once in the sandbox, {_MINUTES} minutes at most. Ctrl-C skips this.")
-    line = _Line()
-    text = policy_text(detected)
+def _try(root: Path, detected: Detected) -> tuple[list[Trial], list[str]]:
+    """Run each check of the new policy once, and make comments of those that cannot run here."""
     try:
-        trials = try_checks(root, text, os.environ, Progress(line.begin, line.end), 60 * _MINUTES)
+        trials = try_with_progress(root, policy_text(detected), sys.stdout)
     except AgentError as error:
-        line.end("not possible", 0)
-        print(f"The checks were not tried: {error}")
-        return
-    print(f"\n{table(detected, trials)}")
+        return [], [f"The checks were not tried: {error}"]
     unfit = {
         trial.name: trial.run.note
         for trial in trials
         if trial.run.state in (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
     }
-    if unfit:
-        (root / POLICY_FILE).write_text(policy_text(detected, unfit), encoding="utf-8")
-        print(f"\n{POLICY_FILE} has these as comments: {', '.join(unfit)}.")
+    if not unfit:
+        return trials, []
+    (root / POLICY_FILE).write_text(policy_text(detected, unfit), encoding="utf-8")
+    return trials, [f"{POLICY_FILE} has these as comments: {', '.join(unfit)}."]
 
 
-def table(detected: Detected, trials: Sequence[Trial]) -> str:
-    """One row a check, 80 columns wide; below it why those that did not pass did not, and what to do."""
-    from bot.run.trial import word
-
-    sources = {check.name: check.source for check in detected.checks}
-    width = min(max((len(trial.name) for trial in trials), default=0), 28)
-    rows = [("check", "result", "tests", "time", "from")]
-    rows += [
-        (
-            trial.name,
-            word(trial.run),
-            "" if trial.tests is None else str(trial.tests),
-            _seconds(trial.run.duration),
-            sources.get(trial.name, ""),
-        )
-        for trial in trials
-    ]
-    lines = [f"{a[:width]:{width}}  {b:13} {c:>6}  {d:>6}  {e}"[:_WIDTH].rstrip() for a, b, c, d, e in rows]
-    return "\n".join((*lines, *_advice(trials)))
+@dataclass(frozen=True, slots=True)
+class _Result:
+    detected: Detected
+    written: Sequence[Proposed]
+    there: Sequence[Proposed]
+    trials: Sequence[Trial]
+    notes: Sequence[str]
 
 
-def _advice(trials: Sequence[Trial]) -> list[str]:
-    what = {
-        CheckState.FAILED: "it fails without any change; a change is not blamed for that",
-        CheckState.TIMED_OUT: "narrow its command, or expect to wait for it",
-        CheckState.NOT_RUNNABLE: "install what is missing on this machine or in the policy's setup",
-        CheckState.NO_SOCKETS: "download what it needs in the policy's setup, or leave the check to CI",
-        CheckState.NOT_RUN: "fix the policy's setup, then run `slash-agent init` again without the policy",
-    }
-    lines: list[str] = []
-    notes: dict[str, list[Trial]] = {}
-    for trial in trials:
-        if trial.run.state is not CheckState.PASSED:
-            notes.setdefault(trial.run.note or trial.run.state.value, []).append(trial)
-    for note, those in notes.items():
-        said = " ".join(note.split())[:_MOST_WORDS]
-        lines += ["", f"{', '.join(one.name for one in those)}: {said}", f"  -> {what[those[0].run.state]}"]
-    return lines
+def _print_result(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
+    """The result first, then what to do next, then details, as after `fix`."""
+    if result.trials or printer.is_terminal:
+        printer.line()
+    printer.headline(*headline(result.detected, result.trials, len(result.written)))
+    printer.line()
+    _print_next(result, arguments, printer)
+    printer.line()
+    _print_checks(result, printer)
+    for note in result.notes:
+        printer.field("note", note, "yellow")
+    for file in result.written:
+        printer.field("file", f"{file.path}: written, {file.why}")
+    for file in result.there:
+        printer.field("file", f"{file.path}: left as it was")
 
 
-def _seconds(number: float) -> str:
-    return f"{number:.0f} s" if number else ""
+def headline(detected: Detected, trials: Sequence[Trial], written: int) -> tuple[Mark, str]:
+    """`2 files written, 3 of 4 checks pass`."""
+    files = f"{count_of(written, 'file')} written" if written else "Nothing to write, all files are there"
+    if not written:
+        return "good", files
+    if not detected.checks:
+        return "doubt", f"{files}, no check was found"
+    if not trials:
+        return "good", f"{files}, {count_of(detected.checks, 'check')} found, not tried"
+    passed = sum(trial.run.state is CheckState.PASSED for trial in trials)
+    mark: Mark = "good" if passed == len(detected.checks) else "doubt"
+    words = "check passes" if len(detected.checks) == 1 else "checks pass"
+    return mark, f"{files}, {passed} of {len(detected.checks)} {words}"
 
 
-@dataclass(slots=True)
-class _Line:
-    """One line for what is waited for, with the seconds that have passed if somebody looks at a terminal."""
-
-    name: str = ""
-    began: float = 0
-    over: threading.Event = field(default_factory=threading.Event)
-    ticker: threading.Thread | None = None
-
-    def begin(self, name: str) -> None:
-        self.name, self.began, self.over = name, time.monotonic(), threading.Event()
-        if sys.stdout.isatty():
-            self.ticker = threading.Thread(target=self._tick, args=(self.over,), daemon=True)
-            self.ticker.start()
-
-    def end(self, how: str, seconds: float) -> None:
-        if not self.name:
-            return
-        self.over.set()
-        if self.ticker is not None:
-            self.ticker.join()
-            print("\r\x1b[K", end="")
-        seconds = seconds or time.monotonic() - self.began
-        print(f"  {self.name[:48]}: {how}, {seconds:.0f} s", flush=True)
-        self.name, self.ticker = "", None
-
-    def _tick(self, over: threading.Event) -> None:
-        while not over.wait(1):
-            print(f"\r  {self.name[:48]}: {time.monotonic() - self.began:.0f} s", end="\x1b[K", flush=True)
+def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
+    git, key = git_at(arguments.repo), KEYS[arguments.provider]
+    at = "" if git == "git" else f" --repo {shlex.quote(str(arguments.repo))}"
+    if result.written:
+        files = shlex.join(file.path for file in result.written)
+        printer.field("commit", f'{git} add {files} && {git} commit -m "Add Slash Agent"', copied=True)
+        printer.field("", "Read the files first. Only a committed policy is used.")
+    printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
+    printer.field("GitHub", f"gh secret set {key}", copied=True)
+    printer.field("", "Settings, Actions, General: allow Actions to create pull requests. Push.")
+    printer.field("look", f"slash-agent doctor{at}", copied=True)
+    printer.field("", "It says what is still missing. Then write /agent help under an issue.")
 
 
-def _next(provider: str) -> str:
-    return f"""
-next:
-  1. look at the files and commit them: only a committed policy is used
-  2. slash-agent fix "what to do" tries it here; push to the default branch for GitHub
-  3. add the secret {KEYS[provider]} (Settings, Secrets and variables, Actions)
-  4. let Actions open pull requests (Settings, Actions, General)
-  5. slash-agent doctor says what is still missing; then write /agent help under an issue"""
+def _print_checks(result: _Result, printer: Printer) -> None:
+    """What ended alike, such as all checks behind a failed setup, in one line."""
+    sources = {check.name: check.source for check in result.detected.checks}
+    if not result.trials and result.written:
+        for check in result.detected.checks:
+            printer.field("check", f"{check.name} (from {check.source})")
+    alike: dict[str, list[Trial]] = {}
+    for trial in result.trials:
+        alike.setdefault(result_text(trial), []).append(trial)
+    for text, trials in alike.items():
+        state = trials[0].run.state
+        names = ", ".join(f"{trial.name} (from {sources.get(trial.name, '?')})" for trial in trials)
+        printer.field("check", f"{names}: {text}", "green" if state is CheckState.PASSED else "yellow")
+        if state in ADVICE:
+            printer.field("", ADVICE[state])

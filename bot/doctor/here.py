@@ -119,7 +119,7 @@ def workflow(root: Path) -> Finding:
     name = "workflow"
     folder = root / WORKFLOWS
     for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else []:
-        text = _text(file)
+        text = read_text(file)
         if text and _USES.search(text) and "/agent" in text:
             return Finding(name, State.OK, f"{file.relative_to(root)} runs the action.")
     said = f"No workflow in {WORKFLOWS} runs the action."
@@ -134,7 +134,7 @@ def maintenance(root: Path) -> list[Finding]:
     if not tasks:
         return []
     for file in sorted((root / WORKFLOWS).glob("*.y*ml")):
-        if (text := _text(file)) and _RUNS_TASKS.search(text):
+        if (text := read_text(file)) and _RUNS_TASKS.search(text):
             return [Finding("maintenance", State.OK, f"{file.relative_to(root)} runs tasks.")]
     said = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
     return [Finding("maintenance", State.WARNING, said, "slash-agent init --tasks writes one")]
@@ -148,11 +148,11 @@ def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
 
 def detected_here(root: Path) -> Detected:
     """How the checkout is set up and checked, by its files."""
-    return detect(_paths(root), lambda path: _text(root / path))
+    return detect(_paths(root), lambda path: read_text(root / path))
 
 
 def _policy(root: Path) -> Finding:
-    name, text = "policy", _text(root / POLICY_FILE)
+    name, text = "policy", read_text(root / POLICY_FILE)
     if text is None:
         return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
     from bot.policy.file import check_policy
@@ -170,17 +170,17 @@ def _policy(root: Path) -> Finding:
 
 
 def _checks(root: Path, policy: Finding) -> list[Finding]:
-    """Nothing, where the policy cannot be read: it may name some."""
+    """Which there are; nothing if the policy cannot be read."""
     if policy.state is State.MISSING:
         return []
-    read: Policy = load_policy(_text(root / POLICY_FILE), POLICY_FILE)
+    read: Policy = load_policy(read_text(root / POLICY_FILE), POLICY_FILE)
     if read.checks:
         named = ", ".join(f"`{check.command}`" for check in read.checks)
-        return [Finding("checks", State.OK, f"The policy names {named}.")]
+        return [Finding("checks", State.UNKNOWN, f"The policy names {named}; not tried.")]
     detected = detected_here(root).checks
     if detected:
         named = ", ".join(f"`{check.plain}`" for check in detected)
-        return [Finding("checks", State.OK, f"The policy names none; found {named}.")]
+        return [Finding("checks", State.UNKNOWN, f"The policy names none; detected {named}; not tried.")]
     said = "No check was found: a pull request will carry no evidence."
     return [Finding("checks", State.WARNING, said, f"name some under `checks:` in {POLICY_FILE}")]
 
@@ -195,7 +195,7 @@ def _paths(root: Path) -> list[str]:
     return found
 
 
-def _text(file: Path) -> str | None:
+def read_text(file: Path) -> str | None:
     try:
         with file.open("rb") as opened:
             return opened.read(_MAX_FILE).decode(errors="replace")

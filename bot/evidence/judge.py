@@ -14,13 +14,14 @@ TAIL_LIMIT = 4_000
 NO_TESTS = "it found no tests"
 _LINE_LIMIT = 200
 
+_EXIT_CODE = re.compile(r"\[exit code \d+\]")
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _EXIT_NO_TESTS = 5
 _UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 
 # Where a shell found no program to run; in the output of a test that failed otherwise these words say nothing.
-_NO_PROGRAM = re.compile("not found|Permission denied|cannot execute")
+_NO_PROGRAM = re.compile("not found|Permission denied|cannot execute|make.*: No such file or directory")
 # As `make` says it of its recipe.
 _INNER = ("Error 126", "Error 127")
 
@@ -59,9 +60,7 @@ def judge_run(
     if timed_out:
         return CheckRun(CheckState.TIMED_OUT, exit_code, duration, tail, f"stopped after {duration:.0f} s")
     if exit_code is None:
-        return CheckRun(
-            CheckState.NOT_RUN, None, duration, tail, f"it could not be run: {_last_line(output)}"
-        )
+        return CheckRun(CheckState.NOT_RUN, None, duration, tail, f"it could not be run: {last_line(output)}")
     if _found_no_tests(exit_code, output):
         return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, NO_TESTS)
     if exit_code == 0:
@@ -91,7 +90,7 @@ def _found_no_tests(exit_code: int, output: str) -> bool:
 def _missing(exit_code: int, output: str) -> str:
     """The line that names what is missing; empty where nothing is."""
     if exit_code in (_NOT_FOUND, _NOT_EXECUTABLE) or any(end in output for end in _INNER):
-        return _line_with(_NO_PROGRAM, output) or _last_line(output)
+        return _line_with(_NO_PROGRAM, output) or last_line(output)
     return _line_with(_MISSING, output)
 
 
@@ -101,6 +100,7 @@ def _line_with(sign: re.Pattern[str], output: str) -> str:
     return next(lines, "")[:_LINE_LIMIT]
 
 
-def _last_line(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+def last_line(output: str) -> str:
+    """The last line that the command itself printed."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not _EXIT_CODE.fullmatch(line)]
     return lines[-1][:_LINE_LIMIT] if lines else "it printed nothing"

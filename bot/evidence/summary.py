@@ -196,7 +196,16 @@ def _to_install(outcome: Outcome, tool: _Tool) -> tuple[str, str]:
         return f"Say in `setup:` of {POLICY_FILE} how what it needs is installed", ""
     if outcome.request.actor.tier is Tier.LOCAL:
         return "Install what the tests need in your checkout", tool.install
-    return f"Add to {POLICY_FILE}", f'setup: [{{command: "{tool.setup}", egress: [{tool.egress}]}}]'
+    return f"Add to {POLICY_FILE}", _setup_line(tool)
+
+
+def setup_line(command: str) -> str:
+    """The line of a policy that installs what a check with this command usually needs; empty if nothing is known."""
+    return _setup_line(_tool_named(command) or _OTHER)
+
+
+def _setup_line(tool: _Tool) -> str:
+    return f'setup: [{{command: "{tool.setup}", egress: [{tool.egress}]}}]' if tool.setup else ""
 
 
 def _not_run(why: str, advice: str = "", remedy: str = "") -> CheckSummary:
@@ -221,13 +230,14 @@ def _how_near(check: CheckResult) -> int:
 
 def _tool_of(outcome: Outcome, check: CheckResult | None) -> _Tool:
     """By the words of the command, else by what changed."""
-    words = (
-        {word.rpartition("/")[2].rstrip("0123456789.") for word in check.command.split()} if check else set()
-    )
-    for tool in _TOOLS:
-        if words & set(tool.words):
-            return tool
+    if check is not None and (tool := _tool_named(check.command)) is not None:
+        return tool
     for tool in _TOOLS:
         if any(file.path.endswith(tool.suffixes) for file in outcome.files):
             return tool
     return _OTHER
+
+
+def _tool_named(command: str) -> _Tool | None:
+    words = {word.rpartition("/")[2].rstrip("0123456789.") for word in command.split()}
+    return next((tool for tool in _TOOLS if words & set(tool.words)), None)

@@ -1,5 +1,5 @@
-"""Run the checks of a policy once at HEAD, each within a limit, in the sandbox that a run would get: for
-`init`, so that what it writes is known to work before anybody relies on it."""
+"""Run the checks of a policy once at HEAD, each within a limit, in the sandbox that a run would get: for `init` and
+`doctor`, so that checks are known to work before anybody relies on them."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ class Trial:
     """How one check ended. `tests` is the number that ran or were skipped, `None` if nobody says."""
 
     name: str
+    command: str
     run: CheckRun
     tests: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`begin` is told what is waited for, `end` how it ended and after how many seconds."""
+    """`begin` is told what is waited for and the seconds that it may take, 0 if there is no limit; `end` how it
+    ended and after how many seconds."""
 
-    begin: Callable[[str], None]
+    begin: Callable[[str, float], None]
     end: Callable[[str, float], None]
 
 
@@ -54,7 +56,8 @@ def try_checks(
     repo: Path, policy: str, environment: Mapping[str, str], progress: Progress, limit: float
 ) -> list[Trial]:
     """One result for each check of the policy with the text `policy`; `limit` is in seconds, for each. If the setup
-    fails, no check has been run and each says why. Raises an `AgentError` if there is no commit or no sandbox."""
+    fails, no check has been run and each says why; after a signal the rest is left out. Raises an `AgentError` if there
+    is no commit or no sandbox."""
     stop = CancelToken()
     folder = new_folder(environment)
     try:
@@ -88,24 +91,32 @@ def _try(job: Job, policy_text: str, stop: CancelToken, progress: Progress, limi
             run.trees.begin(stop)
             if policy.setup or policy.bring:
                 began = time.monotonic()
-                progress.begin("setup")
+                progress.begin("setup", sum(step.timeout for step in policy.setup))
                 run.trees.outfit()  # waits for it
                 progress.end("done", time.monotonic() - began)
             with run.trees.for_checks("try", stop) as workshop:
-                return [_one(workshop, check, stop, origin, progress, limit) for check in checks]
+                tried = [_one(workshop, check, stop, origin, progress, limit) for check in checks]
+                return [trial for trial in tried if trial is not None]
         except AgentError as error:
             progress.end("failed", 0)
-            return [Trial(check.name, CheckRun(CheckState.NOT_RUN, note=str(error))) for check in checks]
+            note = str(error)
+            trials = [
+                Trial(check.name, check.command, CheckRun(CheckState.NOT_RUN, note=note)) for check in checks
+            ]
+            return [] if stop.fired else trials
 
 
 def _one(
     workshop: Workshop, check: Check, stop: CancelToken, origin: str, progress: Progress, limit: float
-) -> Trial:
-    progress.begin(check.name)
+) -> Trial | None:
+    """`None` if a signal came before its end."""
+    if stop.fired:
+        return None
+    progress.begin(check.name, min(limit, check.timeout))
     began = time.monotonic()
     [ran] = run_checks(workshop, [check], stop, origin, Wanted(limit=lambda number: limit))
-    progress.end(word(ran.run), time.monotonic() - began)
-    return Trial(check.name, ran.run, _number(ran))
+    progress.end("stopped" if stop.fired else word(ran.run), time.monotonic() - began)
+    return None if stop.fired else Trial(check.name, check.command, ran.run, _number(ran))
 
 
 def _number(ran: Ran) -> int | None:

@@ -30,7 +30,14 @@ def asked(stage: Stage, app: App, *args: str, own: str = "") -> Ran:
     if not root.exists():
         sample_repository(root)
     return stage.cli(
-        "doctor", "--repo", root, "--json", *args, GITHUB_REPOSITORY=own or stage.repo, **app.environment
+        "doctor",
+        "--repo",
+        root,
+        "--json",
+        "--no-try",
+        *args,
+        GITHUB_REPOSITORY=own or stage.repo,
+        **app.environment,
     )
 
 
@@ -78,7 +85,7 @@ def test_the_list_is_the_workflows_variable(stage: Stage, notes: str) -> None:
     app = make_app(stage.forge, "riverbend", WRITES, [notes])
     root = sample_repository(stage.folder / "checkout")
     ran = stage.cli(
-        "doctor", "--repo", root, "--json", GITHUB_REPOSITORY=stage.repo, SLASH_AGENT_REPOSITORIES=notes,
+        "doctor", "--repo", root, "--json", "--no-try", GITHUB_REPOSITORY=stage.repo, SLASH_AGENT_REPOSITORIES=notes,
         **app.environment,
     )  # fmt: skip
     [one] = [one for one in ran.json if one["name"].startswith("app")]

@@ -149,7 +149,11 @@ def test_a_sound_checkout_has_nothing_missing_but_what_is_not_there(tmp_path: Pa
     root = sample_repository(tmp_path / "tidytime")
     found = look_here(root, NOBODY)
     assert of(found, "policy").state is State.OK
-    assert of(found, "checks").said == "The policy names `python3 -m unittest`."
+    checks = of(found, "checks")
+    assert (checks.state, checks.said) == (
+        State.UNKNOWN,
+        "The policy names `python3 -m unittest`; not tried.",
+    )
     assert of(found, "workflow").state is State.MISSING
 
 
@@ -173,7 +177,8 @@ def test_what_a_rule_gives_away_is_a_warning_with_its_line(tmp_path: Path) -> No
 
 def test_checks_that_the_files_suggest_are_named(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module x\n")
-    assert of(look_here(tmp_path, NOBODY), "checks").said == "The policy names none; found `go test ./...`."
+    said = of(look_here(tmp_path, NOBODY), "checks").said
+    assert said == "The policy names none; detected `go test ./...`; not tried."
 
 
 def test_no_checks_is_a_warning(tmp_path: Path) -> None:

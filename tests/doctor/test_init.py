@@ -20,6 +20,7 @@ from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT
 from tests.support.stage import Ran, command
 from tests.support.templates import two_jobs
+from tests.support.terminals import Terminal
 
 BIN = Path(sys.executable).parent
 
@@ -81,15 +82,29 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     repo = make_repository(tmp_path / "project", files)
     done = warm.run(command("init", "--repo", repo, "--yes"))
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = {
-        line.split("  ")[0]: line.split() for line in done.stdout.partition("check  ")[2].splitlines()[1:]
-    }
-    assert rows["unittest"][1:3] == ["passed", "1"]
-    assert rows["make lint"][2:4] == ["not", "runnable"]
+    source = "(from .github/workflows/test.yml, job test)"
+    assert "! 2 files written, 1 of 2 checks pass\n" in done.stdout
+    assert f"  check     unittest {source}: passed, 1 test, " in done.stdout
+    assert f"  check     make lint {source}: could not run here: " in done.stdout
+    assert "no-such-linter: No such file or directory\n" in done.stdout
     text = (repo / ".github" / "agent.yml").read_text()
     assert [check.name for check in load_policy(text).checks] == ["unittest"]
     assert '#    command: "make lint"' in text
-    assert "commit them: only a committed policy is used" in done.stdout
+    assert "add .github/agent.yml .github/workflows/agent.yml && git" in done.stdout
+    assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+def test_the_result_fits_the_terminal_and_is_plain_if_no_colour_is_wanted(repo: Path, columns: int) -> None:
+    argv = command("init", "--repo", repo, "--yes", "--no-try")
+    with Terminal(argv, {**os.environ, "NO_COLOR": "1"}, columns=columns) as terminal:
+        assert terminal.end() == 0
+        assert b"\x1b" not in terminal.raw
+        lines = terminal.text.splitlines()
+    assert lines[1] == "✔ 2 files written, 1 check found, not tried"
+    assert lines[3].startswith("  commit    git -C ")
+    wrapped = [line for line in lines if line.startswith((" " * 12, "  check", "  file"))]
+    assert max(map(len, wrapped)) < columns
 
 
 def test_twice_writes_nothing_over(repo: Path) -> None:
@@ -97,7 +112,8 @@ def test_twice_writes_nothing_over(repo: Path) -> None:
     (repo / ".github" / "agent.yml").write_text("version: 1\n")
     ran = init(repo, "--yes")
     assert ran.code == 0
-    assert "there  .github/agent.yml" in ran.out
+    assert ran.out.startswith("✔ Nothing to write, all files are there\n")
+    assert "file      .github/agent.yml: left as it was" in ran.out
     assert (repo / ".github" / "agent.yml").read_text() == "version: 1\n"
 
 

@@ -12,7 +12,7 @@ from bot.doctor.finding import Finding, State
 from bot.doctor.there import look_there
 from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import connect
-from tests.support.repositories import git, sample_repository
+from tests.support.repositories import git, make_repository, sample_repository
 from tests.support.stage import Stage
 
 API = "https://api.github.test:443"
@@ -203,10 +203,53 @@ def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_p
         "sandbox",
         "model",
         "policy",
-        "checks",
+        "check tests",
         "workflow",
         "GitHub",
     }
+
+
+CHECKS = """\
+version: 1
+checks:
+  - {name: good, command: python3 -m unittest test_a.Good}
+  - {name: bad, command: python3 -m unittest test_a.Bad}
+  - {name: "::warning::x", command: python3 -m absent_tool}
+"""
+TESTS = """\
+import unittest
+class Good(unittest.TestCase):
+    def test_it(self): pass
+class Bad(unittest.TestCase):
+    def test_it(self): self.fail("as before")
+"""
+
+
+@pytest.mark.bubblewrap
+def test_each_check_is_run_once_and_its_result_said(stage: Stage, tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "a", {".github/agent.yml": CHECKS, "test_a.py": TESTS})
+    ran = stage.cli("doctor", "--repo", root, "--json", GITHUB_ACTIONS="true", GITHUB_REPOSITORY="")
+    found = {one["name"]: one for one in ran.json if one["name"].startswith("check")}
+    good, bad, absent = found.values()
+    assert (good["state"], good["fix"]) == (State.OK, "")
+    assert good["said"].startswith("`python3 -m unittest test_a.Good`: passed, 1 test, ")
+    assert bad["state"] == State.WARNING
+    assert bad["said"].endswith(": FAILED (failures=1)")
+    assert absent["state"] == State.MISSING
+    assert absent["said"].endswith("could not run here: it was not there")
+    assert 'setup: [{command: "python3 -m pip install -e . pytest", egress: [python]}]' in absent["fix"]
+    assert "  good: passed, " in ran.err
+    assert not [line for line in ran.err.splitlines() if line.lstrip().startswith("::warning")]
+
+
+@pytest.mark.bubblewrap
+def test_checks_are_not_run_if_nobody_wants_it_or_there_is_no_commit(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module x\n")
+    for option, why in (("--no-try", "not tried."), ("--json", "is not in a git repository")):
+        ran = stage.cli("doctor", "--repo", tmp_path, "--json", option, GITHUB_REPOSITORY="")
+        [found] = [one for one in ran.json if one["name"].startswith("check")]
+        assert found["state"] == State.UNKNOWN
+        assert why in found["said"]
 
 
 @pytest.mark.bubblewrap
