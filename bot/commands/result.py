@@ -150,6 +150,8 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
             printer.field("", f"related tests only; {check.command} was not run as a whole{over}")
         if why := _why(check):
             printer.field("", why)
+        for line in _newly_failing(check):
+            printer.field("", line)
     _print_problems(outcome, printer)
     coverage = outcome.coverage
     if coverage and coverage.measured:
@@ -198,6 +200,16 @@ def _tests(check: CheckResult) -> str:
     told = ", ".join(f"{count_of(kind.number, 'test')} {kind.words}" for kind in kinds_of(check.tests))
     flaky = "flaky: it passed when it was run again" if check.flaky else ""
     return "".join(f"; {words}" for words in (flaky, told) if words)
+
+
+def _newly_failing(check: CheckResult) -> Iterator[str]:
+    from bot.evidence.words import newly_failing
+
+    tests, more = newly_failing(check.tests)
+    for name, reason in tests:
+        yield f"fails now: {name}{f': {reason}' if reason else ''}"
+    if more:
+        yield f"and {count_of(more, 'more test')} that {'fails' if more == 1 else 'fail'} now"
 
 
 def _why(check: CheckResult) -> str:

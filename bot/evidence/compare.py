@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.wording import ending
+from bot.evidence.words import newly_failing, short_tail
 
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
-_TAIL_FOR_MODEL = 2_000
 _NAMES_FOR_MODEL = 10
 _NAME_FOR_MODEL = 160
 
@@ -58,9 +58,15 @@ def tell_model(results: Sequence[CheckResult]) -> str:
     """One message for the model about checks that fail with its change."""
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
-        head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_names(result)}"
+        head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_gone(result)}"
+        names = _newly_failing(result)
+        told = (
+            f"{head} Tests that fail now and did not before, in the lines with |:\n{_quoted(names)}\n"
+            if names
+            else f"{head} "
+        )
         parts.append(
-            f"{head} Its output, in the lines with |, ends:\n{_quoted(result.after.tail[-_TAIL_FOR_MODEL:])}"
+            f"{told}Its output, in the lines with |, ends:\n{_quoted(short_tail(result.after.tail))}"
         )
     parts.append(
         "Fix your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
@@ -84,15 +90,18 @@ def _was(result: CheckResult) -> str:
     )
 
 
-def _names(result: CheckResult) -> str:
-    """Those that the change broke or kept from running, since the output's end need not show them."""
-    told = ""
-    if broken := _broken(result):
-        told += f" These passed before: {_listed(broken)}."
-    if result.tests and _displaced(result):
-        told += f" These did not run before and fail: {_listed(result.tests.new_failing)}."
-        told += f" These ran before and do not run any more: {_listed(result.tests.vanished)}."
-    return told
+def _newly_failing(result: CheckResult) -> str:
+    """Those that the change broke and those that are new and fail, since the output's end need not show them."""
+    tests, more = newly_failing(result.tests)
+    lines = [f"{name[:_NAME_FOR_MODEL]}{f': {reason}' if reason else ''}" for name, reason in tests]
+    return "\n".join([*lines, *([f"and {more:,} more"] if more else [])])
+
+
+def _gone(result: CheckResult) -> str:
+    """The tests that the change keeps from running."""
+    if not result.tests or not _displaced(result):
+        return ""
+    return f" These ran before and do not run any more: {_listed(result.tests.vanished)}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bot.contracts.tested import TestChanges, TestCounts
+from bot.evidence.words import MOST_EXPLAINED
 
 MOST_SHOWN = 50
 _MOST_IN_NOTE = 5
@@ -29,7 +30,8 @@ class Times(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The tests of one run of a check. `whole` is false where only those that fail are known, `named` where they are
-    too many for names. `counts` is `None` where nobody says. `source` is empty where nothing could be read."""
+    too many for names. `counts` is `None` where nobody says. `source` is empty where nothing could be read.
+    `reasons` say in one line each why tests failed, as the runner printed it."""
 
     source: str
     tests: Mapping[str, Times] = field(default_factory=dict)
@@ -37,6 +39,7 @@ class Reading:
     whole: bool = True
     named: bool = True
     note: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failed(self) -> frozenset[str]:
@@ -166,6 +169,8 @@ def _changes(
     names = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
     all_of_them: dict[str, list[str]] = {name: getattr(moves, name) for name in names}
     shown = {name: tuple(dict.fromkeys(found))[:MOST_SHOWN] for name, found in all_of_them.items()}
+    newly = dict.fromkeys((*shown["broken"], *shown["new_failing"]))
+    reasons = after.reasons if after else {}
     source = next((one.source for one in (after, before) if one is not None and one.source), "")
     return TestChanges(
         before=before.counts if before else None,
@@ -174,6 +179,7 @@ def _changes(
         counts=tuple((name, len(found)) for name, found in all_of_them.items() if found),
         source=source,
         note="; ".join(doubt for doubt in doubts if doubt)[:_NOTE_LIMIT],
+        reasons=tuple((name, reasons[name]) for name in newly if name in reasons)[:MOST_EXPLAINED],
     )
 
 

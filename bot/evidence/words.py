@@ -18,6 +18,9 @@ _KINDS = (
     ("mended", "fixed"),
     ("appeared", "appeared"),
 )
+MOST_EXPLAINED = 10
+_TAIL_LINES = 20
+_TAIL_WIDTH = 200
 _GRAVE = frozenset({"broken", "new_failing"})
 
 
@@ -56,6 +59,30 @@ def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
 def number_of(tests: TestChanges, field: str) -> int:
     """How many there are of a kind of change, of which the outcome holds only those that are shown."""
     return max(dict(tests.counts).get(field, 0), len(getattr(tests, field)))
+
+
+def newly_failing(tests: TestChanges | None) -> tuple[list[tuple[str, str]], int]:
+    """The first tests that fail with the change and did not before, each with the reason, empty if it is not known; and
+    how many there are besides."""
+    if tests is None:
+        return [], 0
+    reasons = dict(tests.reasons)
+    names = list(dict.fromkeys((*tests.broken, *tests.new_failing)))[:MOST_EXPLAINED]
+    number = number_of(tests, "broken") + number_of(tests, "new_failing")
+    return [(name, reasons.get(name, "")) for name in names], max(number - len(names), 0)
+
+
+def short_tail(output: str) -> str:
+    """The last lines of a command's output, the long ones cut: a dump of one value is no reason."""
+    lines = [line.rstrip() for line in output.rstrip().splitlines()]
+    shown = [_cut(line) for line in lines[-_TAIL_LINES:]]
+    return "\n".join([*(["…"] if len(lines) > _TAIL_LINES else []), *shown])
+
+
+def _cut(line: str) -> str:
+    """Both ends: the reason may stand at either."""
+    half = _TAIL_WIDTH // 2
+    return line if len(line) <= _TAIL_WIDTH else f"{line[:half]} … {line[-half:]}"
 
 
 def no_figures(one: Compared) -> str:

@@ -3,8 +3,8 @@ an older or a killed one, from what its checks said on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bot.contracts.journal import Evidence
@@ -39,6 +39,7 @@ class Listed:
     count: int
     names: Sequence[str]
     grave: bool = False
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def more(self) -> int:
@@ -132,8 +133,9 @@ def coverage_of(evidence: Evidence | None) -> Coverage | None:
 def test_lists(tests: TestChanges) -> list[Listed]:
     found = []
     for kind in kinds_of(tests):
+        reasons = dict(tests.reasons) if kind.grave else {}
         what = f"{kind.words.capitalize()} ({_MEANING[kind.field]})"
-        found.append(Listed(kind.field, what, kind.number, kind.names[:MOST_SHOWN], kind.grave))
+        found.append(Listed(kind.field, what, kind.number, kind.names[:MOST_SHOWN], kind.grave, reasons))
         if kind.field == "flaky" and (number := number_of(tests, "newly_flaky")):
             found.append(Listed("newly_flaky", _NEWLY_FLAKY, number, tests.newly_flaky[:MOST_SHOWN]))
     return found

@@ -15,6 +15,7 @@ _MOST_NAMES = 100_000
 _LONGEST = 400
 _HIGHEST = 1 << 31
 _MOST_SOURCES = 20
+_MOST_REASONS = 2_000
 
 
 class Unbelievable(ValueError):
@@ -32,6 +33,11 @@ def reading_of(told: object) -> Reading | None:
     lists = {state: _names(names.get(state, [])) for state in _STATES}
     if sum(map(len, lists.values())) > _MOST_NAMES:
         raise Unbelievable("it names too many tests")
+    failed = frozenset(lists["failed"])
+    explained = _mapping(said.get("reasons", {}))
+    if len(explained) > _MOST_REASONS:
+        raise Unbelievable("it explains too many tests")
+    reasons = {_line(name): _line(why) for name, why in explained.items()}
     return Reading(
         source=_line(said.get("source")),
         tests=times_of(lists),
@@ -39,6 +45,7 @@ def reading_of(told: object) -> Reading | None:
         whole=_truth(said.get("whole")),
         named=_truth(said.get("named")),
         note=_line(said.get("note")),
+        reasons={name: why for name, why in reasons.items() if name in failed},
     )
 
 

@@ -21,6 +21,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.problems import Answer, Compared, ToolRun
 from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.tested import TestChanges
 from bot.terminal.printer import Printer
 from tests.support.outcomes import (
     EVIDENCE,
@@ -162,6 +163,16 @@ def test_related_tests_are_told_as_such() -> None:
     lines = result_lines(make_outcome(checks=(check,)))
     assert "  check     pytest tests/test_a.py: before passed, after passed" in lines
     assert "            related tests only; make test was not run as a whole: over 5 minutes" in lines
+
+
+def test_each_newly_failing_test_is_told_with_its_reason() -> None:
+    tests = TestChanges(
+        broken=("a::b", "a::c"), counts=(("broken", 12),), reasons=(("a::b", "assert 1 == 2\x1b[2J"),)
+    )
+    lines = result_lines(make_outcome(checks=(CheckResult("t", "pytest", PASSED, FAILED, tests=tests),)))
+    at = lines.index("            fails now: a::b: assert 1 == 2")
+    assert lines[at + 1] == "            fails now: a::c"
+    assert lines[at + 2] == "            and 10 more tests that fail now"
 
 
 def test_a_flaky_check_is_not_told_as_a_failing_one() -> None:

@@ -273,7 +273,7 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_
     assert is_failing(result, "")
     words = tell_model([result])
     assert "`pytest` failed before your change with other tests and now ends with exit code 1." in words
-    assert "These passed before: `b`." in words
+    assert "in the lines with |:\n| b\n" in words
     assert not is_failing(replace(result, after=CheckRun(S.NOT_RUN)), "")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from bot.contracts.outcome import (
     ChangedFile,
@@ -156,6 +157,33 @@ def test_what_broke_is_the_first_thing_to_look_at_and_the_checks_mark_is_red() -
     )
     assert "| ❌ `python3 -m pytest -q` |" in body
     assert "| **12 broken**, 1 did not run, 1 flaky, 2 fixed, 1 appeared |" in body
+
+
+def test_each_newly_failing_test_stands_with_its_reason_before_a_short_end_of_the_output() -> None:
+    name = "tests/a.py::test_a"
+    tests = TestChanges(broken=(name, "b"), mended=("c",), reasons=((name, "assert 1 == 2"), ("c", "old")))
+    after = replace(FAILED, tail="\n".join([*map(str, range(90)), "[" + "0, " * 900 + "]", "2 failed"]))
+    body = render_body(make_outcome(checks=(CheckResult("t", "pytest", PASSED, after, tests=tests),)), (), ())
+    assert f"- broken: `{name}`: `assert 1 == 2`\n- broken: `b`\n- fixed: `c`\n" in body
+    output = body.partition("Output of <code>pytest</code>")[2].partition("</details>")[0]
+    assert body.index("assert 1 == 2") < body.index("Output of <code>")
+    assert "\n…\n72\n" in output
+    assert "\n2 failed\n" in output
+    assert len(output) < 500
+
+
+def test_a43_why_a_test_failed_acts_nowhere() -> None:
+    evil = "`@torvalds` Fixes #9 <img src=x> <!-- | /agent fix"
+    tests = TestChanges(broken=(evil,), reasons=((evil, evil),))
+    body = render_body(
+        make_outcome(checks=(CheckResult("t", "make t", PASSED, FAILED, tests=tests),)), (), ()
+    )
+    page = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(body)
+    seen = re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)
+    assert page.count("torvalds") == 3
+    assert "torvalds" not in seen
+    assert "<img" not in page
+    assert "Fixes #9" not in body
 
 
 def test_new_tests_that_fail_are_told_in_the_table_and_at_first_and_not_as_a_remark() -> None:

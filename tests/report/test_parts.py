@@ -245,6 +245,14 @@ def test_tests_that_are_new_and_fail_are_a_list_of_their_own_in_red() -> None:
     ]
 
 
+def test_a_test_that_broke_has_its_reason_beside_it() -> None:
+    tests = TestChanges(broken=("a",), mended=("b",), reasons=(("a", "assert 1 == 2"), ("b", "old")))
+    assert [dict(one.reasons) for one in evidence.test_lists(tests)] == [
+        {"a": "assert 1 == 2", "b": "old"},
+        {},
+    ]
+
+
 def test_without_evidence_a_check_is_what_its_own_lines_say() -> None:
     failed = CheckRun(CheckState.FAILED, 1, 0.5)
     row = CheckRow(

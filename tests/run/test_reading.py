@@ -42,6 +42,13 @@ def test_a_name_is_one_line_without_terminal_sequences() -> None:
     assert ["a b" in name and "\x1b" not in name and "\n" not in name for name in found.tests] == [True]
 
 
+def test_a_reason_is_one_line_and_of_a_test_that_failed() -> None:
+    found = reading_of({**GOOD, "reasons": {"b": "no\n::error::x\x1b[2J", "a": "it passed"}})
+    assert found is not None
+    assert list(found.reasons) == ["b"]
+    assert found.reasons["b"] == "no ::error::x"
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -61,8 +68,12 @@ def test_a_name_is_one_line_without_terminal_sequences() -> None:
         {"named": None},
         {"source": None},
         {"note": "x" * 401},
+        {"reasons": ["b"]},
+        {"reasons": {"b": 1}},
+        {"reasons": {"b": "x" * 401}},
+        {"reasons": {f"b{number}": "" for number in range(2_001)}},
     ],
-    ids=str,
+    ids=lambda change: str(change)[:60],
 )
 def test_an_answer_of_another_shape_is_not_believed(change: dict[str, Any]) -> None:
     with pytest.raises(Unbelievable):

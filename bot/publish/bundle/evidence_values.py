@@ -38,7 +38,7 @@ def _check(check: CheckResult) -> str:
         return ""
     listed = (
         tests.broken, tests.mended, tests.appeared, tests.vanished, tests.flaky, tests.newly_flaky,
-        tests.new_failing, tests.counts,
+        tests.new_failing, tests.counts, tests.reasons,
     )  # fmt: skip
     sides = [side for side in (tests.before, tests.after) if side]
     counts = (

@@ -9,7 +9,7 @@ from bot.contracts.outcome import CheckResult, Outcome
 from bot.contracts.problems import Problem
 from bot.contracts.tested import CoveredFile
 from bot.contracts.wording import count_of
-from bot.evidence.words import kinds_of
+from bot.evidence.words import kinds_of, short_tail
 from bot.publish.evidence.counted import count_fixed, count_new, failing, fixed_problems, new_problems
 from bot.publish.evidence.lines import problem_line
 from bot.publish.text import markdown
@@ -34,7 +34,7 @@ class Folded:
 def parts(outcome: Outcome, room: float = 1.0) -> list[str]:
     """As little as there is `room` for; nothing that would be empty."""
     most = int(_LISTED * room)
-    found = [*(_tails(outcome.checks) if room == 1 else ()), *_tests(outcome.checks, most)]
+    found = [*_tests(outcome.checks, most), *(_tails(outcome.checks) if room == 1 else ())]
     new, fixed = new_problems(outcome), fixed_problems(outcome)
     found += _problems("new", new, count_new(outcome), most)
     found += _problems("fixed", fixed, count_fixed(outcome), most)
@@ -47,14 +47,17 @@ def _tails(checks: Sequence[CheckResult]) -> Iterator[Folded]:
     failed = [check for check in failing(checks) if check.after.tail.strip()]
     for check in failed[:_TAILS]:
         summary = f"Output of {shown_html(check.command)} after the change"
-        yield Folded(summary, markdown.fenced(shown_tail(check.after.tail)))
+        yield Folded(summary, markdown.fenced(shown_tail(short_tail(check.after.tail))))
 
 
 def _tests(checks: Sequence[CheckResult], most: int) -> Iterator[Folded]:
     for check in checks[:_TAILS]:
         lines: list[str] = []
+        reasons = dict(check.tests.reasons) if check.tests else {}
         for kind in kinds_of(check.tests):
-            lines += [f"- {kind.words}: {shown_code(name)}" for name in kind.names[:most]]
+            for name in kind.names[:most]:
+                why = f": {shown_code(reasons[name])}" if kind.grave and reasons.get(name) else ""
+                lines.append(f"- {kind.words}: {shown_code(name)}{why}")
             if kind.names and (more := kind.number - len(kind.names[:most])) > 0:
                 lines.append(f"- {kind.words}: {more:,} more")
         if lines:

@@ -93,6 +93,39 @@ def test_an_external_document_type_is_passed_over_and_never_fetched() -> None:
     assert parsed(text).counts["passed"] == 1
 
 
+FAILURE = '<testsuite><testcase classname="a" name="b"><{}</testcase></testsuite>'
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        ('failure message="AssertionError: assert 1 == 2&#10; +  where 1 = f()"/>', "AssertionError: assert 1 == 2"),
+        ('failure message="Failed">=== RUN x&#10;    a_test.go:3: got 1\n</failure>', "got 1"),
+        ('failure type="x">Error: expect(received).toBe(expected)\n\nExpected: 2\nReceived: 1\n  at x:1\n</failure>',
+         "Error: expect(received).toBe(expected); Expected: 2; Received: 1"),
+        ('error message="collection failure">a.py:1\n    import x\nE   ModuleNotFoundError: x\n</error>',
+         "ModuleNotFoundError: x"),
+        ('error message=""/>', None),
+        ('skipped message="later"/>', None),
+        ('failure message="first"/><error message="second"/>', "first"),
+    ],
+)  # fmt: skip
+def test_why_a_test_failed_is_read_of_its_message_or_its_text(failure: str, reason: str | None) -> None:
+    found = Found("x")
+    junit.parse(FAILURE.format(failure).encode(), found)
+    assert found.reasons == ({"a::b": reason} if reason else {})
+
+
+def test_a_thousand_failures_are_explained_and_no_more() -> None:
+    failure = f'<failure message="{"m" * 300}"/>'
+    cases = "".join(f'<testcase classname="a" name="b{n}">{failure}</testcase>' for n in range(1_100))
+    found = Found("x")
+    junit.parse(f"<testsuite>{cases}</testsuite>".encode(), found)
+    assert len(found.names["failed"]) == 1_100
+    assert len(found.reasons) == 1_000
+    assert max(map(len, found.reasons.values())) == 200
+
+
 def test_many_tests_are_counted_and_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.workshop.host.reports.found.MOST_NAMES", 100)
     found = parsed("<testsuite>" + '<testcase name="x"/>' * 1000 + "</testsuite>")

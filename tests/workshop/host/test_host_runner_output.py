@@ -101,6 +101,92 @@ def test_the_names_are_those_that_people_know() -> None:
     assert "test_a.py::test_p[b c]" in read("pytest_verbose").names["passed"]
 
 
+EQUAL = "AssertionError [ERR_ASSERTION]: 1 == 2"
+NO_MODULE = "ModuleNotFoundError: No module named 'nothing_here'"
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "reason"),
+    [
+        ("cargo", "src/lib.rs::tests::bad", "assertion `left == right` failed; left: 1; right: 2"),
+        ("nextest", "app tests::bad", "assertion `left == right` failed; left: 1; right: 2"),
+        ("go", "example.com/app.TestBad/one_two", "bad: 1"),
+        ("go", "example.com/app/broken", "broken/b_test.go:5:28: undefined: undefinedThing"),
+        ("go_verbose", "example.com/app.TestBad/one_two", "bad: 1"),
+        ("go_json", "example.com/app.TestBad/one_two", "no"),
+        ("jest", "a.test.js > sum > is bad",
+         "expect(received).toBe(expected) // Object.is equality; Expected: 2; Received: 1"),
+        ("mocha", "Array > #indexOf() > is bad", EQUAL),
+        ("node_spec", "suite > inner bad", "Error: x"),
+        ("node_tap", "suite > inner bad", "x"),
+        ("phpunit", "App\\Tests\\ATest::testBad", "Failed asserting that 2 is identical to 1."),
+        ("pytest_quiet", "test_a.py::test_bad", "assert 0"),
+        ("pytest_quiet", "test_b.py", NO_MODULE),
+        ("rspec", "spec/a_spec.rb Sum when empty raises", "RuntimeError: no"),
+        ("unittest", "tests.test_a.A.test_bad", "AssertionError: 1 != 2"),
+        ("unittest_verbose", "tests.test_b", NO_MODULE),
+        ("vitest", "a.test.mjs > sum > is bad", "AssertionError: expected 1 to be 2 // Object.is equality"),
+    ],
+)  # fmt: skip
+def test_a_failing_test_has_the_reason_that_its_runner_prints(name: str, test: str, reason: str) -> None:
+    assert read(name).reasons[test] == reason
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED.iterdir()))
+def test_every_failing_test_of_every_runner_has_a_reason(name: str) -> None:
+    tests = read(name)
+    assert set(tests.reasons) == set(tests.names["failed"])
+
+
+def test_a_reason_is_one_line_without_colour_and_of_few_characters() -> None:
+    text = (
+        "== short test summary info ==\nFAILED a.py::b - \x1b[31massert\x1b[0m\t"
+        + "x" * 5_000
+        + "\n1 failed in 0.1s\n"
+    )
+    tests = output.parse(text)
+    assert tests is not None
+    (reason,) = tests.reasons.values()
+    assert reason.startswith("assert xxx")
+    assert len(reason) == 200
+
+
+def test_a_unittest_message_of_many_lines_is_told_by_its_first() -> None:
+    rule, line = "=" * 70, "-" * 70
+    text = f"""{rule}
+FAIL: test_b (t.A.test_b)
+{line}
+Traceback (most recent call last):
+  File "/r/t.py", line 5, in test_b
+    self.assertEqual([1], [2])
+AssertionError: Lists differ: [1] != [2]
+
+First differing element 0:
+1
+2
+
+- [1]
++ [2]
+
+{line}
+Ran 1 test in 0.001s
+
+FAILED (failures=1)
+"""
+    tests = output.parse(text)
+    assert tests is not None
+    assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
+
+
+def test_of_testify_what_was_expected_is_the_reason() -> None:
+    error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
+    block = "".join(f"        \t{line}\n" for line in error)
+    text = f"--- FAIL: TestX (0.00s)\n    a_test.go:9:\n{block}FAIL\nFAIL\texample.com/app\t0.002s\n"
+    tests = output.parse(text)
+    assert tests is not None
+    assert tests.reasons == {"example.com/app.TestX": "Not equal:; expected: 1; actual : 2"}
+
+
 def test_what_a_unittest_prints_itself_hides_no_test() -> None:
     named = read("unittest_verbose").names
     assert {"tests.test_a.A.test_noeol", "tests.test_a.A.test_print", "tests.test_a.A.test_doc"} <= set(

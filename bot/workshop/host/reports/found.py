@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from itertools import islice
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 STATES = (PASSED, FAILED, SKIPPED)
@@ -12,6 +13,7 @@ MOST_NAMES = 100_000
 _LONGEST = 300
 _MOST_TEXT = 6 * 1024 * 1024
 """Characters of all names together: as JSON they must fit into one frame, where each may take six bytes."""
+_MOST_REASONS = 1_000
 
 
 class Found:
@@ -24,7 +26,10 @@ class Found:
         self.names: dict[str, list[str]] = {state: [] for state in STATES}
         self.counts = dict.fromkeys(STATES, 0)
         self.totals: dict[str, int] | None = None
+        self.reasons: dict[str, str] = {}
         self.notes: list[str] = []
+        self._failed: set[str] = set()
+        self._explained = 0
         self._text = 0
         self._named = 0
         self._full = False
@@ -43,6 +48,20 @@ class Found:
             self.names = {state: [] for state in STATES}
             return
         self.names[state].append(name)
+        if state == FAILED:
+            self._failed.add(name)
+
+    def explain(self, name: str, reason: str) -> None:
+        """Why a test failed, in one line, of which the first counts. The last part of its name may stand for it."""
+        self._explained += 1
+        if not reason or self._explained > _MOST_REASONS or self._full:
+            return
+        name = shortened(name)
+        ends = (f" > {name}", f" {name}", f"::{name}")
+        some = self.names[FAILED][:_MOST_REASONS]
+        known = [name] if name in self._failed else [one for one in some if one.endswith(ends)]
+        if whole := next((one for one in known if one not in self.reasons), ""):
+            self.reasons[whole] = reason
 
     def merge(self, other: Found) -> None:
         """Take up what another runner of the same check told."""
@@ -53,6 +72,7 @@ class Found:
             for name in other.names[state]:
                 self.add(name, state)
         self.totals = {state: mine[state] + theirs[state] for state in STATES} if mine and theirs else None
+        self.reasons |= dict(islice(other.reasons.items(), max(_MOST_REASONS - len(self.reasons), 0)))
         self.notes += other.notes
         self._full = self._full or other._full
 
@@ -70,6 +90,7 @@ class Found:
             "named": not self._full,
             "names": self.names,
             "counts": self.figures(),
+            "reasons": self.reasons,
             "note": "; ".join(dict.fromkeys(self.notes))[:_LONGEST],
         }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from bot.workshop.host.reports import xml
+from bot.workshop.host.reports import reasons, xml
 from bot.workshop.host.reports.files import ReportError
 from bot.workshop.host.reports.found import FAILED, PASSED, SKIPPED, Found
 
+_LONGEST = 4_000
+"""Characters of a failure that are looked at."""
 _STATES = {"failure": FAILED, "error": FAILED, "skipped": SKIPPED}
 
 
@@ -21,11 +23,13 @@ class _Reader:
         self._drop = drop
         self._name = ""
         self._state = ""
+        self._failure: tuple[str, str] | None = None
+        self._inside = False
         self._depth = 0
         self._seen = False
 
     def read(self, content: bytes) -> None:
-        xml.parse(content, self._begin, self._end)
+        xml.parse(content, self._begin, self._end, self._text)
         if not self._seen:
             raise ReportError("is no JUnit report")
 
@@ -38,12 +42,24 @@ class _Reader:
             self._name = f"{where}::{what}" if where else what
             if self._drop:
                 self._name = self._name.replace(self._drop, "")
-            self._state = PASSED
+            self._state, self._failure = PASSED, None
         elif self._state and name in _STATES and self._state != FAILED:
             self._state = _STATES[name]
+            if self._state == FAILED:
+                self._failure, self._inside = (attributes.get("message", "")[:_LONGEST], ""), True
 
     def _end(self, name: str) -> None:
         self._depth -= 1
+        self._inside = self._inside and name not in _STATES
         if name == "testcase" and self._state:
             self._tests.add(self._name, self._state)
-            self._state = ""
+            if self._failure:
+                message, text = (
+                    part.replace(self._drop, "") if self._drop else part for part in self._failure
+                )
+                self._tests.explain(self._name, reasons.one_line(reasons.of_junit(message, text)))
+            self._state, self._inside = "", False
+
+    def _text(self, text: str) -> None:
+        if self._inside and self._failure and len(self._failure[1]) < _LONGEST:
+            self._failure = self._failure[0], self._failure[1] + text[:_LONGEST]

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from bot.workshop.host.reports import compiled_output, dynamic_output, python_output, script_output
-from bot.workshop.host.reports.found import Found
+from bot.workshop.host.reports import compiled_output, dynamic_output, python_output, reasons, script_output
+from bot.workshop.host.reports.found import FAILED, Found
 from bot.workshop.host.reports.tap import tap
 
 LARGEST = 8 * 1024 * 1024
 _LONGEST_LINE = 2_000
 
-_RUNNERS: Sequence[Callable[[Sequence[str]], Found | None]] = (
-    python_output.pytest,
-    python_output.unittest,
-    compiled_output.go,
-    compiled_output.go_json,
-    compiled_output.cargo,
-    compiled_output.nextest,
-    script_output.jest,
-    script_output.vitest,
-    script_output.mocha,
-    script_output.node,
-    dynamic_output.rspec,
-    dynamic_output.phpunit,
-    tap,
+_Reader = Callable[[Sequence[str]], Found | None]
+_Explainer = Callable[[Sequence[str]], Iterator[reasons.Reason]]
+_RUNNERS: Sequence[tuple[_Reader, _Explainer]] = (
+    (python_output.pytest, reasons.pytest),
+    (python_output.unittest, reasons.unittest),
+    (compiled_output.go, reasons.go),
+    (compiled_output.go_json, reasons.go_json),
+    (compiled_output.cargo, reasons.rust),
+    (compiled_output.nextest, reasons.rust),
+    (script_output.jest, reasons.jest),
+    (script_output.vitest, reasons.vitest),
+    (script_output.mocha, reasons.mocha),
+    (script_output.node, reasons.node),
+    (dynamic_output.rspec, reasons.rspec),
+    (dynamic_output.phpunit, reasons.phpunit),
+    (tap, reasons.tap),
 )
 
 
@@ -34,10 +36,13 @@ def parse(text: str, drop: str = "") -> Found | None:
         text = text.replace(drop, "")
     lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
     whole: Found | None = None
-    for runner in _RUNNERS:
+    for runner, explainer in _RUNNERS:
         tests = runner(lines)
         if tests is None:
             continue
+        if tests.names[FAILED]:
+            for name, why in explainer(lines):
+                tests.explain(name, reasons.one_line(why))
         if whole is None:
             whole = tests
         else:

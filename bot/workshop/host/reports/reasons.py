@@ -1,0 +1,258 @@
+"""Why tests failed, one line each, from what known runners print or a JUnit report quotes.
+
+Each function yields a test's name and the lines that say why it failed. Some runners print only the last part of the
+name there: `Found.explain` completes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from bot.workshop.host.reports.found import path_of
+
+_LONGEST = 200
+_LOOK = 14
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_DETAIL = re.compile(r"(?:[-+] )?(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|left|right|got) {0,40}:.*")
+_LOCATION = re.compile(r"(?:at |> |\d+ \||# \.|stack backtrace:|note: ).*")
+_UNTOLD = frozenset({"", "failed", "failure", "error", "collection failure", "test failed"})
+
+Reason = tuple[str, Sequence[str]]
+
+
+def one_line(lines: Sequence[str]) -> str:
+    """The first line that says something, and what was expected and received if that follows."""
+    plain = [_COLOUR.sub("", line[: 4 * _LONGEST]).strip() for line in lines[:_LOOK]]
+    told = [line for line in plain if line]
+    if not told:
+        return ""
+    if told[0].endswith(":") and len(told) > 1 and not _DETAIL.fullmatch(told[1]):
+        told[:2] = [f"{told[0]} {told[1]}"]
+    details = []
+    for line in told[1:]:
+        if _LOCATION.fullmatch(line):
+            break
+        if _DETAIL.fullmatch(line):
+            details.append(line)
+    reason = "; ".join([told[0], *details[:2]])
+    reason = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
+    return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
+
+
+def of_junit(message: str, text: str) -> Sequence[str]:
+    """The message of a failure, or its text if the message says no more than that it failed."""
+    lines = text.splitlines()
+    if message.strip().lower() not in _UNTOLD:
+        return message.splitlines()
+    marked = [line[1:] for line in lines if line.startswith("E   ")]
+    return (
+        marked[-1:]
+        or [found[1] for line in lines if (found := _GO_LOG.fullmatch(line)) and found[1]]
+        or lines
+    )
+
+
+_PYTEST_SHORT = re.compile(r"(?:FAILED|ERROR) (.+?) - (.+)")
+_PYTEST_COLLECTING = re.compile(r"_+ ERROR collecting (\S+) _+")
+
+
+def pytest(lines: Sequence[str]) -> Iterator[Reason]:
+    file = last = ""
+    for line in lines:
+        if found := _PYTEST_COLLECTING.fullmatch(line):
+            file, last = found[1], ""
+        elif file and line.startswith("E   "):
+            last = line[1:]
+        elif line.startswith(("____", "====")):
+            if file and last:
+                yield file, [last]
+            file = ""
+        elif found := _PYTEST_SHORT.fullmatch(line):
+            yield found[1], [found[2]]
+
+
+_UNITTEST_BAD = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\).*")
+_RULES = ("=" * 70, "-" * 70)
+
+
+def unittest(lines: Sequence[str]) -> Iterator[Reason]:
+    """The line after the last frame of the traceback: the message of an assertion may have many."""
+    for place, line in enumerate(lines):
+        if not (found := _UNITTEST_BAD.fullmatch(line)) or lines[place + 1 : place + 2] != [_RULES[1]]:
+            continue
+        block = []
+        for other in lines[place + 2 : place + 400]:
+            if other in _RULES:
+                break
+            block.append(other)
+        frames = [number for number, other in enumerate(block) if other.startswith("  File ")]
+        rest = block[frames[-1] + 1 :] if frames else block
+        name = found[2].removeprefix("unittest.loader._FailedTest.")
+        whole = name if name == found[1] or name.endswith(f".{found[1]}") else f"{name}.{found[1]}"
+        yield whole, [other for other in rest if not other.startswith(" ")]
+
+
+_GO_STARTED = re.compile(r" *(?:=== (?:RUN|CONT|NAME) +|--- FAIL: )(\S+).*")
+_GO_LOG = re.compile(r" +[\w./-]+\.go:\d+: ?(.*)")
+_GO_TESTIFY = re.compile(r"\s+Error:\s+(\S.*)")
+_GO_ENDED = re.compile(r"(?:ok  |FAIL)\t(\S+)(?:\t.*| \[.*\])?")
+_GO_BUILT = re.compile(r"# (\S+)(?: \[.*\])?")
+
+
+def go(lines: Sequence[str]) -> Iterator[Reason]:
+    here: dict[str, list[str]] = {}
+    built: dict[str, str] = {}
+    test = package = ""
+    for line in lines:
+        if package and line.strip():
+            built.setdefault(package, line)
+        package = ""
+        if found := _GO_STARTED.fullmatch(line):
+            test = found[1]
+        elif found := _GO_ENDED.fullmatch(line):
+            for name, why in here.items():
+                yield f"{found[1]}.{name}" if name else found[1], why
+            if found[1] in built:
+                yield found[1], [built[found[1]]]
+            here, test = {}, ""
+        elif found := _GO_BUILT.fullmatch(line):
+            package = found[1]
+        elif found := _GO_LOG.fullmatch(line) or _GO_TESTIFY.fullmatch(line):
+            if found[1]:
+                here.setdefault(test, [found[1]])
+        elif test in here and _DETAIL.fullmatch(line.strip()):
+            here[test].append(line)
+        elif line.startswith("panic: "):
+            here.setdefault(test, [line])
+            here.setdefault("", [line])
+
+
+def go_json(lines: Sequence[str]) -> Iterator[Reason]:
+    """The events' output, package by package, is what `go test -v` prints."""
+    printed: dict[str, list[str]] = {}
+    for line in lines:
+        if not line.startswith("{") or '"Output"' not in line:
+            continue
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        package, said = event.get("Package") or event.get("ImportPath"), event.get("Output")
+        if isinstance(package, str) and isinstance(said, str):
+            printed.setdefault(package.partition(" ")[0], []).append(said.rstrip("\n"))
+    for some in printed.values():
+        yield from go(some)
+
+
+_CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
+_CARGO_TEST = re.compile(r"---- (\S.*?) stdout ----")
+_NEXTEST_TEST = re.compile(r" +(?:FAIL|TIMEOUT|ABORT|SIG\w+) \[[^\]]*\](?: \([^)]*\))? (\S+ \S.*)")
+_PANIC = re.compile(r" *thread '.*' (?:\(\d+\) )?panicked at (.*)")
+
+
+def rust(lines: Sequence[str]) -> Iterator[Reason]:
+    """Of cargo test and of nextest: what stands after `panicked at`."""
+    where = name = ""
+    for place, line in enumerate(lines):
+        if found := _CARGO_RUNS.fullmatch(line):
+            where = found[1] or ""
+        elif found := _CARGO_TEST.fullmatch(line):
+            name = f"{where}::{found[1]}" if where else found[1]
+        elif found := _NEXTEST_TEST.fullmatch(line):
+            name = found[1]
+        elif name and (found := _PANIC.fullmatch(line)):
+            yield name, lines[place + 1 : place + 5] if found[1].endswith(":") else [found[1]]
+            name = ""
+
+
+_JEST_FILE = re.compile(r"FAIL +(\S+)(?: \([\d.]+ m?s\))?")
+_JEST_BAD = re.compile(r"  ● (.+)")
+
+
+def jest(lines: Sequence[str]) -> Iterator[Reason]:
+    file = ""
+    for place, line in enumerate(lines):
+        if found := _JEST_FILE.fullmatch(line):
+            file = found[1].removeprefix("./")
+        elif file and (found := _JEST_BAD.fullmatch(line)):
+            suites = () if found[1] == "Test suite failed to run" else found[1].split(" › ")
+            yield path_of((file, *suites)), lines[place + 1 : place + _LOOK]
+
+
+_VITEST_BAD = re.compile(r" FAIL  (\S.*)")
+
+
+def vitest(lines: Sequence[str]) -> Iterator[Reason]:
+    for place, line in enumerate(lines):
+        if found := _VITEST_BAD.fullmatch(line):
+            yield found[1], lines[place + 1 : place + 2]
+
+
+_NUMBERED = re.compile(r" {2,4}\d+\) (\S.*)")
+
+
+def mocha(lines: Sequence[str]) -> Iterator[Reason]:
+    """Its list after the figures has the suites and the name on lines of their own, the last with a colon."""
+    for place, line in enumerate(lines):
+        if not (found := _NUMBERED.fullmatch(line)):
+            continue
+        parts = [found[1]]
+        for number, other in enumerate(lines[place + 1 : place + 20], place + 1):
+            if parts[-1].endswith(":") and not other.strip():
+                yield path_of((*parts[:-1], parts[-1][:-1])), lines[number : number + _LOOK]
+                break
+            if not other.startswith("    ") or not other.strip():
+                break
+            parts.append(other)
+
+
+_NODE_BAD = re.compile(r"✖ (.*?)(?: \([\d.]+ms\))?")
+
+
+def node(lines: Sequence[str]) -> Iterator[Reason]:
+    inside = False
+    for place, line in enumerate(lines):
+        inside = inside or line == "✖ failing tests:"
+        if inside and (found := _NODE_BAD.fullmatch(line)):
+            yield found[1], lines[place + 1 : place + 2]
+
+
+_TAP_BAD = re.compile(r" *not ok\b(?: +\d+)?(?: +- +| +)?(.*)")
+_TAP_ERROR = re.compile(r" +(?:error|message): *(.*)")
+
+
+def tap(lines: Sequence[str]) -> Iterator[Reason]:
+    name = ""
+    for place, line in enumerate(lines):
+        if found := _TAP_BAD.fullmatch(line):
+            name = found[1].replace("\\#", "#")
+        elif name and (found := _TAP_ERROR.fullmatch(line)):
+            said = (
+                lines[place + 1 : place + 3]
+                if found[1] in ("|-", "|", ">-", ">")
+                else [found[1].strip("'\"")]
+            )
+            yield name, said
+            name = ""
+        elif line.strip() in ("...", "ok"):
+            name = ""
+
+
+def rspec(lines: Sequence[str]) -> Iterator[Reason]:
+    for place, line in enumerate(lines):
+        if found := _NUMBERED.fullmatch(line):
+            after = lines[place + 1 : place + _LOOK]
+            blank = next((number for number, one in enumerate(after) if not one.strip()), len(after))
+            if any("Failure/Error:" in one for one in after[:blank]):
+                yield found[1], after[blank:]
+
+
+_PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
+
+
+def phpunit(lines: Sequence[str]) -> Iterator[Reason]:
+    for place, line in enumerate(lines):
+        if found := _PHPUNIT_TEST.fullmatch(line):
+            yield found[1], lines[place + 1 : place + 2]
