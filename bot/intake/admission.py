@@ -51,12 +51,12 @@ class Admission:
         if model and self.models is not None and not any(fnmatchcase(model, one) for one in self.models):
             named = ", ".join(f"`{one}`" for one in self.models) or "none"
             return (
-                f"`--model {model}` is not a model that may be asked for here: "
+                f"`--model {model}` is not an allowed model here: "
                 f"this repository's policy lists {named} under `options: models`."
             )
         if self.always_draft and options.get("draft") == "false":
             return (
-                "`--no-draft` may not be asked for here: this repository's policy says `draft: always` "
+                "`--no-draft` is not allowed here: this repository's policy says `draft: always` "
                 "under `pull_request`."
             )
         return ""

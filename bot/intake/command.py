@@ -225,7 +225,7 @@ def _read_hash(instruction: str) -> tuple[str, str]:
     match = _HASH.fullmatch(first)
     if match is None:
         raise _ProblemError(
-            f"`{_ADDRESS} approve` needs the hash that stands under the plan, as in `{_ADDRESS} approve 1a2b3c4d`."
+            f"`{_ADDRESS} approve` needs the hash below the plan, as in `{_ADDRESS} approve 1a2b3c4d`."
         )
     return match.group(1).lower(), instruction.removeprefix(first).strip()
 

@@ -45,7 +45,9 @@ def read_pull(
         return refusal
     if asked.head_sha not in ("", pull.head_sha):
         if asked.cause in _OF_A_HEAD:
-            return Ignored(f"Nothing to do: pull request #{pull.number} has a newer head than this is about.")
+            return Ignored(
+                f"Nothing to do: pull request #{pull.number} has a newer head commit than the one in this event."
+            )
         pull = replace(pull, head_sha=asked.head_sha)
     if named_sha:
         return _vouched(pull, named_sha, actor)
@@ -62,21 +64,26 @@ def unfit(pull: PullRequest, verb: Verb, asked: Asked) -> Refusal | None:
     """Why nothing can be done with a pull request in this state, or `None`."""
     name = f"Pull request #{pull.number}"
     if pull.locked:
-        return Refusal(f"{name} is locked, so nobody can be answered there.", said=False)
+        return Refusal(f"{name} is locked, so no comment can be posted on it.", said=False)
     if pull.state is PullState.MERGED and verb not in _OF_ENDED:
-        return Refusal(f"{name} is merged already: ask in an issue for what is to come next.", said=True)
+        return Refusal(
+            f"{name} is merged already. For further work, write the command in an issue.", said=True
+        )
     if pull.state is PullState.CLOSED and verb not in _OF_ENDED:
-        return Refusal(f"{name} is closed: reopen it and ask again, or ask in an issue.", said=True)
+        return Refusal(
+            f"{name} is closed. Reopen it and repeat the command, or write it in an issue.", said=True
+        )
     if verb is Verb.REVIEW and pull.changed_files > MAX_REVIEWED_FILES:
         return Refusal(
-            f"{name} changes {pull.changed_files:,} files, and a review ends at {MAX_REVIEWED_FILES:,}: "
-            "split it, or ask `/agent explain` about a part of it.",
+            f"{name} changes {pull.changed_files:,} files; a review covers at most {MAX_REVIEWED_FILES:,}. "
+            "Split it, or ask `/agent explain` about a part of it.",
             said=True,
         )
     head = asked.subject.head if asked.subject else None
     if head is not None and head.base_ref != pull.base_ref:
         return Refusal(
-            f"{name} was meant for another branch when this was asked: look at its new base and ask again.",
+            f"The base branch of pull request #{pull.number} was changed after this command. "
+            "Check it and repeat the command.",
             said=True,
         )
     return None
@@ -98,8 +105,8 @@ def head_at_trigger(
         return PullAsked(pull)
     if any(push.at > at for push in known or ()):
         return Refusal(
-            f"Somebody pushed to pull request #{pull.number} after this was asked: "
-            f"its head is {pull.head_sha[:_SHOWN]} now. Look at it and ask again.",
+            f"Somebody pushed to pull request #{pull.number} after this command; "
+            f"its head is now {pull.head_sha[:_SHOWN]}. Check it and repeat the command.",
             said=True,
         )
     if known and newest is None:
@@ -114,12 +121,13 @@ def _vouched(pull: PullRequest, named: str, actor: Actor) -> PullAsked | Refusal
     if not pull.head_sha.startswith(named):
         return Refusal(
             f"`--sha {named}` is not the head of pull request #{pull.number}, "
-            f"which is {pull.head_sha[:_SHOWN]}: look at that, and name it.",
+            f"which is {pull.head_sha[:_SHOWN]}. Check that commit and name it.",
             said=True,
         )
     if actor.tier is not Tier.MAINTAINER:
         return Refusal(
-            f"`--sha` vouches for the code of a head, which takes write permission; {actor.login} has none.",
+            "Only people with write access can use `--sha`, since it vouches for the code; "
+            f"{actor.login} has no write access.",
             said=True,
         )
     return PullAsked(pull, trusted_sha=pull.head_sha)

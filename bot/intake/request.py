@@ -41,7 +41,7 @@ MOST_TRIES = 2
 INSTANT = (Verb.STOP, Verb.STATUS, Verb.HELP)
 """Answered without a model: nothing of the thread needs to be read for them."""
 
-_LOCKED = Refusal("The conversation is locked, so nobody can be answered there.", said=False)
+_LOCKED = Refusal("The conversation is locked, so no comment can be posted in it.", said=False)
 _WITH_FAILURES = (Verb.FIX, Verb.CONTINUE, Verb.RETRY)
 _FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
 

@@ -32,7 +32,7 @@ def identify(asked: Asked, threads: ThreadReader, bots: Collection[int]) -> Acto
     if asked.tier is not None:
         return Actor(asker.login, asker.id, asked.tier) if asker else Actor(asked.tier.value, 0, asked.tier)
     if asker is None:
-        return Stranger("Whoever asked is a deleted account.")
+        return Stranger("The account that gave the command is deleted.")
     if asked.sender is not None and asked.sender.id != asker.id:
         return Stranger(f"{asked.sender.login} sent this event, but {asker.login} wrote what asks.")
     if asked.sender is not None and _looks_like_bot(asked.sender):

@@ -26,7 +26,7 @@ def publish_answer(telling: Telling) -> tuple[str, ...]:
     host, place, outcome = telling.host, telling.place, telling.bundle.outcome
     text = answer_text(outcome, telling.links, on_lines=bool(place and place.lines))
     if place is None:
-        telling.say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
+        telling.say(f"the request came from no thread, so this is not posted:\n{text}")
         return ()
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
     try:

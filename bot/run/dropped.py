@@ -134,8 +134,8 @@ def words(found: Iterable[Dropped], thread_url: str) -> str:
     if not rows:
         return ""
     head = (
-        "**Not carried out**, since GitHub lets one command of a thread wait while another is worked on, and drops it "
-        "when a newer one comes. Write it again if it is still wanted:"
+        "**Not carried out.** While a run is active, GitHub queues one command for each thread, and a newer "
+        "command replaces the queued one. Write it again if you still need it:"
     )
     return "\n".join([head, "", *rows])
 

@@ -18,11 +18,11 @@ EXAMPLES: Mapping[Verb, tuple[str, str]] = {
     Verb.APPROVE: ("approve 1a2b3c4d", "carries out the plan with this hash"),
     Verb.REVIEW: ("review", "reviews the pull request, with suggestions that apply"),
     Verb.EXPLAIN: ("explain why this fails", "answers here, and changes nothing"),
-    Verb.CONTINUE: ("continue take the second way", "goes on from the last run with what you say"),
+    Verb.CONTINUE: ("continue take the second way", "goes on from the last run, with your instruction"),
     Verb.RETRY: ("retry", "does the last request of this thread again"),
-    Verb.STOP: ("stop", "cancels what is running for this thread; what it had is kept"),
-    Verb.STATUS: ("status", "says what is running, or how the last run ended"),
-    Verb.HELP: ("help", "says this"),
+    Verb.STOP: ("stop", "cancels the run for this thread; its work so far is kept"),
+    Verb.STATUS: ("status", "shows what is running, or how the last run ended"),
+    Verb.HELP: ("help", "shows this list"),
 }
 _OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--no-draft", "--dry-run")
 _ONLY_ON_PULLS = (Verb.REVIEW,)
@@ -34,13 +34,13 @@ def help_text(question: Question) -> str:
     if not question.thread.is_pull_request:
         verbs = [verb for verb in verbs if verb not in _ONLY_ON_PULLS]
     actor = question.request.actor
-    parts = [f"**What {actor.login} may ask for here** (tier {actor.tier}):"]
+    parts = [f"**Commands that {actor.login} can give here** (tier {actor.tier}):"]
     parts.append("\n".join(f"- `/agent {EXAMPLES[verb][0]}` {EXAMPLES[verb][1]}" for verb in verbs))
     limits = question.policy.tiers.get(actor.tier)
     if limits is not None and any(verb not in _FREE for verb in verbs):
         each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
         parts.append(
-            f"A run may take {each}; {count_of(limits.runs_a_day, 'run')} a day. Options: {_options(question.policy)}."
+            f"Limits: {each} a run; {count_of(limits.runs_a_day, 'run')} a day. Options: {_options(question.policy)}."
         )
     return "\n\n".join(parts)
 

@@ -55,7 +55,7 @@ def check_quota(
         return Quota()
     if limit <= 0:
         return Quota(
-            refusal=f"{actor.login} may start no runs here: the policy gives the tier {actor.tier} none."
+            refusal=f"{actor.login} cannot start runs here: the policy allows none for the tier {actor.tier}."
         )
     # Schedules and failed runs are nobody's: GitHub names somebody as their actor who did not ask.
     nobodys = actor.tier is Tier.SCHEDULE
@@ -75,8 +75,8 @@ def check_quota(
     if used < limit:
         return Quota()
     return Quota(
-        refusal=f"{actor.login} has used up today's {count_of(limit, 'run')} of the tier {actor.tier}; "
-        "it starts again at 00:00 UTC."
+        refusal=f"{actor.login} has used today's {count_of(limit, 'run')} of the tier {actor.tier}. "
+        "The count starts again at 00:00 UTC."
     )
 
 
@@ -88,8 +88,8 @@ def usd_left(
     said = request.actor.tier is not Tier.BOT
     if not shown:
         return Refusal(
-            "The policy bounds what a person may spend in a day (`usd_a_day`). That is counted by the progress "
-            "comments, which this workflow turns off: turn on `progress`, or take the bound out of the policy.",
+            "The policy limits what a person can spend in a day (`usd_a_day`). The cost is counted from the progress "
+            "comments, which this workflow turns off. Turn on `progress`, or remove `usd_a_day` from the policy.",
             said,
         )
     try:
@@ -101,13 +101,14 @@ def usd_left(
     actor = request.actor
     if spent is None:
         return Refusal(
-            f"What {actor.login}'s runs cost today cannot be counted, and the policy gives the tier {actor.tier} "
-            f"no more than {money(limit)} a day.",
+            f"The cost of {actor.login}'s runs today cannot be counted, and the policy allows the tier {actor.tier} "
+            f"at most {money(limit)} a day.",
             said,
         )
     if spent >= limit:
         return Refusal(
-            f"{actor.login} has spent today's {money(limit)} of the tier {actor.tier}; it starts again at 00:00 UTC.",
+            f"{actor.login} has spent today's {money(limit)} of the tier {actor.tier}. "
+            "The count starts again at 00:00 UTC.",
             said,
         )
     return limit - spent
@@ -125,7 +126,7 @@ def _used(runs: Iterator[WorkflowRunData], present: int) -> int:
 
 def _uncounted(actor: Actor) -> Quota:
     """A token that may not see the runs. Somebody with write permission could lift the limit anyway."""
-    words = "today's runs cannot be counted: give the job the permission `actions: read`"
+    words = "today's runs cannot be counted without the permission `actions: read`; add it to the job"
     if actor.tier is Tier.MAINTAINER:
         return Quota(note=f"note: {words}")
     return Quota(refusal=f"Nothing was started, since {words}.")

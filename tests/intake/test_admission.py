@@ -125,7 +125,9 @@ def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(tmp_pa
     name, payload, _ = EVENTS[what]
     threads = Threads(pull_answer=pull_request(head_sha="d" * 40))
     ignored = _build(tmp_path, name, payload, threads=threads)
-    assert ignored == Ignored("Nothing to do: pull request #7 has a newer head than this is about.")
+    assert ignored == Ignored(
+        "Nothing to do: pull request #7 has a newer head commit than the one in this event."
+    )
 
 
 def test_nobody_counting_means_no_fix(tmp_path: Path) -> None:

@@ -136,11 +136,10 @@ PROBLEMS = {
     "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
     "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
     "`--model`, `--budget`, `--dry-run`, `--sha` and `--draft`.",
-    "/agent approve": "`/agent approve` needs the hash that stands under the plan, "
+    "/agent approve": "`/agent approve` needs the hash below the plan, as in `/agent approve 1a2b3c4d`.",
+    "/agent approve the plan": "`/agent approve` needs the hash below the plan, "
     "as in `/agent approve 1a2b3c4d`.",
-    "/agent approve the plan": "`/agent approve` needs the hash that stands under the plan, "
-    "as in `/agent approve 1a2b3c4d`.",
-    "/agent approve 1a2b3c4": "`/agent approve` needs the hash that stands under the plan, "
+    "/agent approve 1a2b3c4": "`/agent approve` needs the hash below the plan, "
     "as in `/agent approve 1a2b3c4d`.",
     "/agent fix --base a..b": "`--base` needs a branch's name, as in `--base main`.",
 }

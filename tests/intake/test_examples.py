@@ -163,7 +163,7 @@ MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
     "a comment by a ghost": (
         "issue_comment",
         lambda one: _ghost(one, "comment"),
-        "Whoever asked is a deleted account.",
+        "The account that gave the command is deleted.",
     ),
     "a comment by a bot": (
         "issue_comment",
@@ -179,7 +179,7 @@ MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
     "a comment on a locked issue": (
         "issue_comment",
         lambda one: one["issue"].update(locked=True),
-        "The conversation is locked, so nobody can be answered there.",
+        "The conversation is locked, so no comment can be posted in it.",
     ),
     "a review without text": (
         "pull_request_review",
@@ -189,7 +189,7 @@ MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
     "a review by a ghost": (
         "pull_request_review",
         lambda one: _ghost(one, "review"),
-        "Whoever asked is a deleted account.",
+        "The account that gave the command is deleted.",
     ),
     "a review of a fork's head": ("pull_request_review", _fork, ""),
     "a review of a deleted fork's head": (

@@ -22,12 +22,11 @@ DRAFTS = replace(OPEN, always_draft=True)
 NO_VERBS = replace(LISTED, verbs={Tier.MAINTAINER: frozenset(Verb)})
 
 REFUSED_MODEL = (
-    "`--model {}` is not a model that may be asked for here: this repository's policy lists "
+    "`--model {}` is not an allowed model here: this repository's policy lists "
     "`anthropic/claude-haiku-4-5`, `openai/*` under `options: models`."
 )
 REFUSED_READY = (
-    "`--no-draft` may not be asked for here: "
-    "this repository's policy says `draft: always` under `pull_request`."
+    "`--no-draft` is not allowed here: this repository's policy says `draft: always` under `pull_request`."
 )
 
 

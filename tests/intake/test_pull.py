@@ -66,29 +66,29 @@ STATES: dict[str, tuple[dict[str, Any], str, str]] = {
     "merged and fix": (
         {"state": PullState.MERGED},
         "fix",
-        "Pull request #7 is merged already: ask in an issue for what is to come next.",
+        "Pull request #7 is merged already. For further work, write the command in an issue.",
     ),
     "merged and review": (
         {"state": PullState.MERGED},
         "review",
-        "Pull request #7 is merged already: ask in an issue for what is to come next.",
+        "Pull request #7 is merged already. For further work, write the command in an issue.",
     ),
     "closed and fix": (
         {"state": PullState.CLOSED},
         "fix",
-        "Pull request #7 is closed: reopen it and ask again, or ask in an issue.",
+        "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue.",
     ),
     "closed and review": (
         {"state": PullState.CLOSED},
         "review",
-        "Pull request #7 is closed: reopen it and ask again, or ask in an issue.",
+        "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue.",
     ),
     "huge and review": (
         {"changed_files": 3001},
         "review",
         (
-            "Pull request #7 changes 3,001 files, and a review ends at 3,000: "
-            "split it, or ask `/agent explain` about a part of it."
+            "Pull request #7 changes 3,001 files; a review covers at most 3,000. "
+            "Split it, or ask `/agent explain` about a part of it."
         ),
     ),
 }
@@ -124,7 +124,7 @@ def test_a_pull_request_that_can_be_worked_on_is(tmp_path: Path, what: str) -> N
 def test_a_locked_conversation_gets_no_answer_and_costs_nothing(tmp_path: Path) -> None:
     threads = Threads()
     refusal = _build(tmp_path, on_pull(issue__locked=True), threads)
-    assert refusal == Refusal("The conversation is locked, so nobody can be answered there.", said=False)
+    assert refusal == Refusal("The conversation is locked, so no comment can be posted in it.", said=False)
     assert threads.asked == []
 
 
@@ -161,7 +161,7 @@ def test_a_forks_pushes_are_asked_of_the_fork(tmp_path: Path) -> None:
     assert "pushes mallory/calc fix" in threads.asked
 
 
-NEWER = "Somebody pushed to pull request #7 after this was asked: its head is aaaaaaaaaaaa now. Look at it and ask again."  # noqa: E501
+NEWER = "Somebody pushed to pull request #7 after this command; its head is now aaaaaaaaaaaa. Check it and repeat the command."  # noqa: E501
 PUSHES: dict[str, list[PushData]] = {
     "a push after the command": [PushData(OLD, HEAD, LATER), PushData(ZERO, OLD, EARLIER)],
     "a push to and fro after the command": [
@@ -228,7 +228,7 @@ def test_a_pull_request_with_another_base_since_is_refused(tmp_path: Path) -> No
     threads = Threads(pull_answer=pull_request(base_ref="lax"))
     refusal = _build(tmp_path, review_payload("/agent fix"), threads, "pull_request_review")
     assert isinstance(refusal, Refusal)
-    assert "look at its new base" in refusal.reason
+    assert "base branch of pull request #7 was changed" in refusal.reason
 
 
 # A maintainer vouches for a head
@@ -243,7 +243,7 @@ def test_a_maintainer_may_vouch_for_the_head_by_naming_it(tmp_path: Path, named:
 def test_another_head_than_the_one_named_is_refused(tmp_path: Path) -> None:
     refusal = _refusal(tmp_path, f"/agent fix --sha {NEW}", Threads(pull_answer=pull_request(**FORK)))
     assert refusal.reason == (
-        f"`--sha {NEW}` is not the head of pull request #7, which is aaaaaaaaaaaa: look at that, and name it."
+        f"`--sha {NEW}` is not the head of pull request #7, which is aaaaaaaaaaaa. Check that commit and name it."
     )
 
 
@@ -251,7 +251,7 @@ def test_a_contributor_vouches_for_nothing(tmp_path: Path) -> None:
     threads = Threads(CONTRIBUTOR, pull_answer=pull_request(**FORK))
     refusal = _refusal(tmp_path, f"/agent review --sha {HEAD}", threads)
     assert refusal.reason == (
-        "`--sha` vouches for the code of a head, which takes write permission; octocat has none."
+        "Only people with write access can use `--sha`, since it vouches for the code; octocat has no write access."
     )
 
 

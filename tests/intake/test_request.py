@@ -169,7 +169,7 @@ def test_a_listed_bot_is_refused_other_verbs_in_silence(tmp_path: Path) -> None:
 
 def test_a_deleted_account_is_refused_in_silence(tmp_path: Path) -> None:
     refusal = _build(tmp_path, "/agent fix it", comment__user=None)
-    assert refusal == Refusal("Whoever asked is a deleted account.", said=False)
+    assert refusal == Refusal("The account that gave the command is deleted.", said=False)
 
 
 def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:

@@ -472,7 +472,7 @@ def test_a_change_makes_no_comment(world: World) -> None:
 def test_a_thread_that_cannot_be_told_is_a_publishing_failure(world: World) -> None:
     world.forge.set_thread(REPO, world.issue, locked=True)
     token = world.forge.token(permissions={"contents": "write", "issues": "read"}, repo=REPO)
-    with pytest.raises(PublishError, match="could not be told"):
+    with pytest.raises(PublishError, match="could not be posted"):
         world.publish(world.bundle({}, status=Status.NO_CHANGE), token=token)
 
 

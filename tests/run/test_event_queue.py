@@ -73,7 +73,7 @@ def test_a_quota_that_is_used_up_is_said_in_one_sentence(two_a_day: Stage) -> No
     assert (ran.code, asked) == (3, 0)
     [told] = two_a_day.bot_comments()
     assert told.startswith(
-        f"{MAINTAINER} has used up today's 2 runs of the tier maintainer; it starts again at 00:00"
+        f"{MAINTAINER} has used today's 2 runs of the tier maintainer. The count starts again at 00:00"
     )
 
 

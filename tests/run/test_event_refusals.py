@@ -219,7 +219,7 @@ def test_a_model_that_the_policy_does_not_list_is_refused_in_one_comment(
     assert ran.code == 2
     [comment] = stage.bot_comments()
     assert comment.startswith(
-        "`--model anthropic/claude-opus-4-5` is not a model that may be asked for here: "
+        "`--model anthropic/claude-opus-4-5` is not an allowed model here: "
         "this repository's policy lists `anthropic/claude-haiku-4-5` under `options: models`."
     )
     assert_one_sentence(ran)

@@ -82,7 +82,7 @@ def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, mode
     for example in ("`/agent fix this`", "`/agent plan`", "`/agent stop`", "`/agent continue "):
         assert example in said
     assert "/agent review" not in said, "there is nothing to review under an issue"
-    assert "$5.00, 80 turns and 30 minutes; 50 runs a day" in said
+    assert "$5.00, 80 turns and 30 minutes a run; 50 runs a day" in said
     assert len(said.splitlines()) < 20
 
 
@@ -116,7 +116,7 @@ def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     assert ask(stage, model, "/agent help", REPORTER).code == 0
     assert "`/agent explain" in answer(stage)
-    assert "$0.50, 20 turns and 10 minutes; 3 runs a day" in answer(stage)
+    assert "$0.50, 20 turns and 10 minutes a run; 3 runs a day" in answer(stage)
 
 
 def test_an_answer_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:

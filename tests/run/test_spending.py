@@ -73,7 +73,7 @@ def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) ->
     assert (done.code, asked) == (3, 0)
     said = one_dollar.bot_comments()[-1]
     assert said.startswith(
-        f"{MAINTAINER} has spent today's $1.00 of the tier maintainer; it starts again at 00:00"
+        f"{MAINTAINER} has spent today's $1.00 of the tier maintainer. The count starts again at 00:00"
     )
 
 
@@ -93,4 +93,4 @@ def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dolla
     token = one_dollar.forge.token(BOT, {"contents": "read", "issues": "write"}, repo=one_dollar.repo)
     done = one_dollar.run(token=token, SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
     assert done.code == 3
-    assert "turn on `progress`" in done.said
+    assert "Turn on `progress`" in done.said

@@ -64,7 +64,7 @@ def no_suggestions(head: Head) -> str:
     """Why there is no use in suggestions on this pull request, as a clause; empty where there may be."""
     if head.moved:
         return "its head has moved on since the run began"
-    return "" if head.now.head_repository else "the fork is deleted, so nobody could apply them"
+    return "" if head.now.head_repository else "the fork is deleted, so they cannot be applied"
 
 
 def is_own_branch(now: PullRequest, repository: str) -> bool:

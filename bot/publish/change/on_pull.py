@@ -141,7 +141,7 @@ def _pushed(work: Work, now: PullRequest, ready: Ready) -> Published:
         ci = about_runs(work, ready.policy, foreign=now.from_fork(work.repository))
         notes = tell_pushed(work.noting(*filter(None, [ci])), now, ready.prepared)
     except GitHubError as error:
-        notes = (f"The pull request could not be told of the commit: {error}",)
+        notes = (f"The comment on the commit could not be posted: {error}",)
     notes = (*notes, *annotate(work, ready.prepared))
     return Published(url, now.number, now.head_ref, False, ready.prepared.sha, notes)
 

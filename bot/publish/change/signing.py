@@ -53,7 +53,7 @@ def _made(work: Work, prepared: Prepared, wanted: _Content) -> str:
         raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")
     sha = work.host.create_commit(work.repository, message=wanted.message, tree=tree, parent=parent)
     if not _fetched(work, sha) or _content(work.git, sha) != wanted:
-        raise PublishError("GitHub made another commit than it was asked for: nothing was pushed.")
+        raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
     return sha
 
 

@@ -26,7 +26,7 @@ def publish_plan(telling: Telling) -> tuple[str, ...]:
         raise GateError(f"The plan is not posted: {reason}.")
     text = plan_text(plan, outcome, telling.links)
     if place is None:
-        telling.say(f"nobody asked in a thread, so this is posted nowhere:\n{text}")
+        telling.say(f"the request came from no thread, so this is not posted:\n{text}")
         return ()
     try:
         if any(_is_of(one, place.key, plan.hash) for one in own_comments(host, place)):

@@ -99,7 +99,7 @@ class Asked:
             return self._leave_trace(host)
         except GitHubError as error:
             raise PublishError(
-                f"The thread could not be told that there are no new findings: {error}"
+                f"The comment that there are no new findings could not be posted: {error}"
             ) from error
 
     def _leave_trace(self, host: Host) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ class Ending:
         try:
             return self._put(self.place, end_text(self.outcome, self.links))
         except GitHubError as error:
-            raise ThreadUntoldError(f"The thread could not be told how the run ended: {error}") from error
+            raise ThreadUntoldError(
+                f"The comment on how the run ended could not be posted: {error}"
+            ) from error
 
     def failed(self, trouble: str, compare_url: str = "") -> str:
         """`trouble`, told to the thread; with a further sentence for what failed besides."""
@@ -55,7 +57,7 @@ class Ending:
         try:
             self._put(self.place, end_text(self.outcome, self.links, trouble, compare_url))
         except GitHubError as error:
-            return f"{trouble} The thread could not be told: {error}"
+            return f"{trouble} The comment could not be posted: {error}"
         return trouble
 
     def _put(self, place: Place, text: str) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class Ending:
             if place.lines:
                 put_comment(self.host, place, DONE, line)
         except GitHubError as error:
-            notes = (f"The thread on the lines could not be told: {error}",)
+            notes = (f"The reply in the line thread could not be posted: {error}",)
         try:
             # A result of an earlier try that failed is true no longer.
             edit_comments(self.host, place, {PROGRESS: line, ENDED: line}, OVER)
