@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 COMMAND = str(Path(sys.executable).with_name("slash-agent"))
 MODEL = "anthropic/claude-sonnet-4-5"
 NEAR = 0.05
+_AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
 _COMMENTS = {
     "Python": "# {}", "C": "/* {} */", "JavaScript": "// {}", "TypeScript": "// {}", "Go": "// {}", "Rust": "// {}",
     "Java": "// {}",
@@ -84,12 +85,35 @@ def _options() -> argparse.Namespace:
 
 
 def clone(entry: dict[str, Any], options: argparse.Namespace, kind: str) -> Path:
-    folder = options.work / kind / entry["repository"].replace("/", "+")
+    """The repository at its commit, on `main`; without the files whose content the mirror does not have."""
+    folder: Path = options.work / kind / entry["repository"].replace("/", "+")
     shutil.rmtree(folder, ignore_errors=True)
     source = options.mirror / entry["repository"].replace("/", "+") / "repo"
-    subprocess.run(["git", "clone", "-q", str(source), str(folder)], check=True)
-    subprocess.run(["git", "-C", str(folder), "checkout", "-q", "-B", "main", entry["commit"]], check=True)
+    subprocess.run(["git", "clone", "-q", "--no-checkout", str(source), str(folder)], check=True)
+    _git(folder, "read-tree", entry["commit"])
+    for line in _git(folder, "ls-files", "-s", "-z").split("\0")[:-1]:
+        mode, blob, path = line.split("\t")[0].split()[0], line.split()[1], line.split("\t")[1]
+        if mode != "160000" and not _has(folder, blob):
+            print(entry["repository"], "without", path, flush=True)
+            _git(folder, "rm", "-q", "--cached", path)
+    if _git(folder, "write-tree").strip() == _git(folder, "rev-parse", f"{entry['commit']}^{{tree}}").strip():
+        _git(folder, "checkout", "-q", "-B", "main", entry["commit"])
+    else:
+        _git(folder, "checkout", "-q", "--orphan", "main")
+        _git(folder, *_AUTHOR, "commit", "-q", "-m", f"{entry['commit']}, as far as the mirror has it")
+    _git(folder, "reset", "-q", "--hard")
     return folder
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def _has(folder: Path, blob: str) -> bool:
+    command = ["git", "-C", str(folder), "cat-file", "-e", blob]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def count(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
@@ -120,10 +144,7 @@ def _shell(command: str, folder: Path, out: Any) -> int:
 
 def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """`init --yes`, a commit, `fix`; what the outcome says of the project's tests."""
-    try:
-        folder = clone(entry, options, "run")
-    except subprocess.CalledProcessError:
-        return {"ok": False, "why": "it cannot be cloned whole from the mirror"}
+    folder = clone(entry, options, "run")
     name, began = folder.name, time.monotonic()
     home = options.work / "state" / name
     shutil.rmtree(home, ignore_errors=True)
@@ -177,9 +198,8 @@ def _run(argv: list[str], environment: dict[str, str], out: Any) -> int:
 
 
 def _commit(folder: Path) -> None:
-    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.invalid"]
-    subprocess.run([*git, "add", ".github"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "Add the agent"], check=False)
+    _git(folder, "add", ".github")
+    _git(folder, *_AUTHOR, "commit", "-q", "--allow-empty", "-m", "Add the agent")
 
 
 def _one_comment(folder: Path, language: str) -> Any:
