@@ -44,7 +44,7 @@ _CUT_OFF = (CheckState.NOT_RUN, CheckState.TIMED_OUT)
 _BESIDE = 0.6
 """Of the time that is left, for a check whose run before the change has not ended: the related tests need some too."""
 
-_NO_CHANGE = "there was nothing to check"
+_NO_CHANGE = "there is no change to check"
 _NOT_KNOWN = "no tests related to the change are known, and the whole suite was not run: {}"
 _NEW = "the tests related to the change are not there before it"
 
@@ -93,6 +93,8 @@ class Rounds:
         self._inspection: Inspection | None = None
         self._inspected = threading.Event()
         self._before: Background[None] | None = None
+        self._before_cancel = CancelToken()
+        self._forget = context.cancel.on_fire(lambda: self._before_cancel.fire("the run is over"))
         self._before_runs: list[Future[Ran]] = [Future() for _ in self.checks]
         self._before_command: tuple[CancelToken, float] | None = None
         self._waits_for_before = False
@@ -116,18 +118,18 @@ class Rounds:
             self._before = Background(self._run_before, "checks before")
 
     def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
-        """Both rounds, the second on `tree_sha`; `None` if there is nothing to check. No process of the agent's is
-        alive meanwhile: the gate has looked at its tree."""
+        """Both rounds, the second on `tree_sha`. If it is `None`, there is no change to check: the round before it ends
+        at once. No process of the agent's is alive meanwhile: the gate has looked at its tree."""
         if unrun := self._context.unrun:
             return tuple(reruns.result_of(check, not_run(unrun), not_run(unrun)) for check in self.checks)
-        if not self.checks and (tree_sha is None or not self.any):
-            return ()  # nothing is compared: not to be waited for
-        self.start_before()
         if tree_sha is None:
-            self._wait_for_before()
-            ran = [future.result() for future in self._before_runs]
-            after = not_run(_NO_CHANGE)
-            return tuple(reruns.result_of(check, ran[n], after) for n, check in enumerate(self.checks))
+            self.settle()
+            none = not_run(_NO_CHANGE)
+            ran = [future.result() if future.done() else none for future in self._before_runs]
+            return tuple(reruns.result_of(check, ran[n], none) for n, check in enumerate(self.checks))
+        if not self.any:
+            return ()
+        self.start_before()
         if tree_sha not in self._after:
             self._after[tree_sha] = self._with_change(tree_sha)
             self._waits.end()
@@ -149,7 +151,9 @@ class Rounds:
         return self._inspection is not None and self._inspection.configured(tool)
 
     def settle(self) -> None:
-        """Wait for a round under way, so that its workshop is gone before its folder is."""
+        """End the round before the change, and wait until its workshop is gone: its folder will be."""
+        self._forget()
+        self._before_cancel.fire("the run is over")
         if self._inspection is not None:
             self._inspection.give_up()
         if self._before is not None:
@@ -175,17 +179,20 @@ class Rounds:
 
         def work(workshop: Workshop) -> None:
             self._inspected.set()
-            bench = self._bench(workshop, wanted)
+            bench = CheckBench(workshop, self._before_cancel, wanted, self._context.origin)
             for number, check in enumerate(self.checks):
                 ran = bench.run(number, check)
+                if self._is_unwanted and ran.run.state is CheckState.NOT_RUN:
+                    ran = not_run(_NO_CHANGE)
                 self._note("before", check, ran)
                 self._before_runs[number].set_result(ran)
 
         why = "it was not run"
         try:
-            self._in_workshop("checks-before", None, work)
+            self._in_workshop("checks-before", None, work, self._before_cancel)
         except AgentError as error:
-            why = str(error)  # the checks are evidence, not the job
+            # The checks are evidence, not the job.
+            why = _NO_CHANGE if self._is_unwanted else str(error)
         finally:
             self._inspected.set()
             for check, future in zip(self.checks, self._before_runs, strict=True):
@@ -193,10 +200,17 @@ class Rounds:
                     self._note("before", check, not_run(why))
                     future.set_result(not_run(why))
 
-    def _in_workshop(self, name: str, tree_sha: str | None, work: Callable[[Workshop], None]) -> None:
+    @property
+    def _is_unwanted(self) -> bool:
+        """Whether the round before the change was ended, and not the run as a whole."""
+        return self._before_cancel.fired and not self._context.cancel.fired
+
+    def _in_workshop(
+        self, name: str, tree_sha: str | None, work: Callable[[Workshop], None], cancel: CancelToken
+    ) -> None:
         """Over a new tree: the checkers, then `work`. A checker that brings its workshop down costs the checks
         nothing: they get another. Raises `AgentError`."""
-        trees, cancel = self._context.trees, self._context.cancel
+        trees = self._context.trees
         inspection = self._inspection if self._inspection and self._inspection.wanted() else None
         if not self.checks and inspection is None:
             return
@@ -255,7 +269,10 @@ class Rounds:
         found: list[_Both] = []
         try:
             self._in_workshop(
-                f"checks-after-{self._rounds}", tree_sha, lambda w: found.extend(self._run_after(w, tree_sha))
+                f"checks-after-{self._rounds}",
+                tree_sha,
+                lambda w: found.extend(self._run_after(w, tree_sha)),
+                self._context.cancel,
             )
         except AgentError as error:
             found = [_Both(check, future.result(), not_run(str(error))) for check, future in self._pairs()]

@@ -15,6 +15,7 @@ from bot.run.checks import run_checks
 from bot.workshop.client.workshop import Workshop
 from tests.run.conftest import Cli
 from tests.support.fix_script import DONE, shell
+from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.stage import MODEL
@@ -84,6 +85,17 @@ def test_the_folder_of_one_setup_command_is_not_that_of_the_next(cli: Cli, tmp_p
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
     check = ran.json["outcome"]["checks"][0]
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed"), check
+
+
+@pytest.mark.bubblewrap
+def test_a_question_does_not_wait_for_the_check_before_a_change(cli: Cli, tmp_path: Path) -> None:
+    policy = 'version: 1\nchecks: [{name: slow, command: "sleep 100"}]\n'
+    repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
+    with ModelServer([shell("cat a"), Say("It is 1.")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "why is a 1?", model=server)
+    [check] = ran.json["outcome"]["checks"]
+    assert ran.json["outcome"]["answer"] == "It is 1."
+    assert (check["before"]["state"], check["before"]["note"]) == ("not_run", "there is no change to check")
 
 
 @pytest.mark.bubblewrap

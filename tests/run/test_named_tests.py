@@ -108,6 +108,30 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         one.rounds.settle()
 
 
+def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None:
+    """Breaks: bot/run/rounds.py `self._before_cancel.fire("the run is over")`."""
+    begun = begin({"a.txt": "1\n"}, Check("t", "sleep 30", 20), "true")
+    begun.rounds.start_before()
+    results = begun.rounds.results(None)
+    states = [(side.state, side.note) for one in results for side in (one.before, one.after)]
+    assert states == [(CheckState.NOT_RUN, "there is no change to check")] * 4
+    assert [record.run.note for record in begun.records] == ["there is no change to check"] * 2
+
+
+def test_what_had_run_before_an_end_without_a_change_is_kept(begin: Begin) -> None:
+    begun = begin({"a.txt": "1\n"}, "true")
+    begun.rounds.start_before()
+    begun.rounds._before_runs[0].result()
+    [result] = begun.rounds.results(None)
+    assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.NOT_RUN)
+
+
+def test_without_a_change_no_round_is_begun(begin: Begin) -> None:
+    begun = begin({"a.txt": "1\n"}, "true")
+    [result] = begun.rounds.results(None)
+    assert (result.before.state, begun.opened) == (CheckState.NOT_RUN, [])
+
+
 def named(result: CheckResult) -> TestChanges:
     assert result.tests is not None
     return result.tests
