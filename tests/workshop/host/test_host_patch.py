@@ -108,7 +108,7 @@ def test_what_is_applied_already_is_told_so(bench: Bench) -> None:
     assert "what it makes of them is, at line 2: it may be applied already" in message
 
 
-def test_the_result_names_the_files_and_shows_the_places(bench: Bench) -> None:
+def test_the_result_names_the_files_and_lines(bench: Bench) -> None:
     fill(bench, {"a.txt": "".join(f"line {n}\n" for n in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"})
     said = apply(
         bench,
@@ -117,9 +117,8 @@ def test_the_result_names_the_files_and_shows_the_places(bench: Bench) -> None:
         "*** Delete File: c.txt", "*** Add File: e.txt", "+e",
     )  # fmt: skip
     assert said == (
-        "Patched 4 files (+4 -4).\nM a.txt (+2 -2)\nR b.txt -> d/b.txt (+1 -1)\nD c.txt (+0 -1)\nA e.txt (+1 -0)\n"
-        "a.txt:\n1|line 1\n2|two\n3|line 3\n4|line 4\n--\n17|line 17\n18|line 18\n19|nineteen\n"
-        "20|line 20\nd/b.txt:\n1|B"
+        "Patched 4 files (+4 -4).\nM a.txt (+2 -2) at line 2, 19\nR b.txt -> d/b.txt (+1 -1) at line 1\n"
+        "D c.txt (+0 -1)\nA e.txt (+1 -0)"
     )
 
 
@@ -395,17 +394,30 @@ def test_a_section_may_go_on_from_the_outer_heading_of_the_last(bench: Bench) ->
 # The result repeats little of what was sent.
 
 
-def test_of_a_long_change_the_result_shows_both_ends(bench: Bench) -> None:
+def test_the_result_of_a_patch_that_fits_does_not_repeat_it(bench: Bench) -> None:
     fill(bench, {"a.txt": "one\ntwo\nthree\nfour\n"})
     said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
+    assert said == "Patched 1 file (+75 -0).\nM a.txt (+75 -0) at line 3-77"
+
+
+def test_the_result_of_a_patch_that_fits_only_almost_shows_both_ends(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo  \nthree\nfour\n"})
+    said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
     assert said.partition("a.txt:\n")[2] == (
-        "1|one\n2|two\n3|line 0\n[73 lines]\n77|line 74\n78|three\n79|four"
+        "1|one\n2|two  \n3|line 0\n[73 lines]\n77|line 74\n78|three\n79|four"
     )
 
 
 def test_the_result_of_many_changes_is_short(bench: Bench) -> None:
-    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90}\n" for n in range(200))})
-    sections = [line for n in range(5, 200, 10) for line in ("@@", f"-line {n} {'x' * 90}", f"+{'y' * 150}")]
+    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90} \n" for n in range(300))})
+    sections = [line for n in range(5, 300, 10) for line in ("@@", f"-line {n} {'x' * 90} ", f"+{'y' * 150}")]
+    said = apply(bench, "*** Update File: a.txt", *sections)
+    assert said.endswith("186, 196, and 10 more")
+
+
+def test_what_a_result_repeats_is_short(bench: Bench) -> None:
+    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90} \n" for n in range(30))})
+    sections = [line for n in range(5, 30, 10) for line in ("@@", f"-line {n} {'x' * 90}", f"+{'y' * 150}")]
     said = apply(bench, "*** Update File: a.txt", *sections)
     assert len(said) < 1000
     assert said.endswith("[further changed places are not shown]")

@@ -24,11 +24,15 @@ def test_lines_are_numbered_from_one(bench: Bench) -> None:
     assert bench.text("view", path="a.txt") == "a.txt: 2 lines\n1|one\n2|two"
 
 
-def test_a_range_says_where_it_is_and_how_to_go_on(bench: Bench) -> None:
+def test_a_range_that_was_asked_for_says_where_it_is_and_no_more(bench: Bench) -> None:
     bench.write("a.txt", numbered(10))
-    assert bench.text("view", path="a.txt", offset=4, limit=2) == (
-        'a.txt: lines 4-5 of 10\n4|line 4\n5|line 5\n[to go on: view {"path": "a.txt", "offset": 6}]'
-    )
+    assert bench.text("view", path="a.txt", offset=4, limit=2) == "a.txt: lines 4-5 of 10\n4|line 4\n5|line 5"
+
+
+def test_a_range_that_is_cut_says_how_to_go_on(bench: Bench) -> None:
+    bench.write("a.txt", numbered(3000))
+    cut = bench.text("view", path="a.txt", offset=4, limit=2500)
+    assert cut.endswith('2003|line 2003\n[to go on: view {"path": "a.txt", "offset": 2004}]')
 
 
 def test_the_last_line_is_followed_by_no_hint(bench: Bench) -> None:

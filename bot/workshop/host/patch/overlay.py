@@ -39,10 +39,12 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was the same."""
+    """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was the same; `exact`
+    is whether every section was found as it was written."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
+    exact: bool
 
 
 def plan(context: Context, operations: Sequence[Operation]) -> Planned:
@@ -92,7 +94,7 @@ class _Overlay:
         changes = self._changes()
         if not changes:
             raise PatchError([Problem(1, "", "The patch changes nothing: every file would be as it is")])
-        return Planned(tuple(changes), tuple(self._notes))
+        return Planned(tuple(changes), tuple(self._notes), not self._scores)
 
     def _fitting(self, operations: Sequence[Operation]) -> Iterator[Operation]:
         """What nothing is wrong with. A file moves with all of its sections or not at all."""

@@ -22,6 +22,9 @@ from bot.workshop.host.paths import resolve
 from bot.workshop.host.snippet import AROUND, ends, within_echo
 from bot.workshop.host.text import split_lines, to_lf
 
+_RANGES = 20
+"""Places of one file that the result names."""
+
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     patch = parse(given.text(arguments, "patch"))
@@ -33,8 +36,10 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     additions = sum(file["additions"] for file in done.files)
     removals = sum(file["removals"] for file in done.files)
     head = f"Patched {_count(done.files)} (+{additions} -{removals})."
-    lines = [f"{head} {note}".rstrip(), *map(_line, _told(done.files)), *planned.notes]
-    lines += within_echo(_places(done.files, planned.changes), "[further changed places are not shown]")
+    files = list(zip(_listed(done.files), planned.changes, strict=True))
+    lines = [f"{head} {note}".rstrip(), *(_line(*one) for one in files), *planned.notes]
+    if not planned.exact:  # else the result would repeat what was sent
+        lines += within_echo(_places(files), "[further changed places are not shown]")
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
     if patch.kept:
         metadata["patch"] = write(operations)
@@ -86,36 +91,47 @@ def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
     yield from named
 
 
-def _told(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _listed(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [file for file in files if "moved_to" not in file]
 
 
 def _count(files: Sequence[Mapping[str, Any]]) -> str:
-    count = len(_told(files))
+    count = len(_listed(files))
     return "1 file" if count == 1 else f"{count} files"
 
 
-def _line(file: Mapping[str, Any]) -> str:
+def _line(file: Mapping[str, Any], change: Change) -> str:
     counts = f"(+{file['additions']} -{file['removals']})"
     if file["after_hash"] is None:
         return f"D {file['path']} {counts}"
+    ranges = [f"{first}-{last}" if first < last else f"{first}" for first, last in _ranges(change)]
+    more = [f"and {len(ranges) - _RANGES} more"] if len(ranges) > _RANGES else []
+    at = f" at line {', '.join([*ranges[:_RANGES], *more])}" if ranges else ""
     if "moved_from" in file:
-        return f"R {file['moved_from']} -> {file['path']} {counts}"
-    return f"{'A' if file['created'] else 'M'} {file['path']} {counts}"
+        return f"R {file['moved_from']} -> {file['path']} {counts}{at}"
+    return f"{'A' if file['created'] else 'M'} {file['path']} {counts}{at}"
 
 
-def _places(files: Sequence[Mapping[str, Any]], changes: Sequence[Change]) -> Iterator[str]:
-    """The changed lines, so that the next edit needs no view; what was added is known already."""
-    for file, change in zip(_told(files), changes, strict=True):
-        before = change.before or change.source
-        if before is None or change.after is None or not (file["additions"] or file["removals"]):
-            continue
-        lf = to_lf(change.after.content)
-        lines = split_lines(lf)
-        places = [ends(lines, *place) for place in _windows(compare(before.lf, lf, "").blocks)]
+def _ranges(change: Change) -> Iterator[tuple[int, int]]:
+    """First and last changed line of each place in the file as it is now; none for a new file."""
+    for _, _, first, last in _blocks(change):
+        yield first + 1, max(first + 1, last)
+
+
+def _blocks(change: Change) -> Sequence[Block]:
+    before = change.before or change.source
+    if before is None or change.after is None:
+        return ()
+    return compare(before.lf, to_lf(change.after.content), "").blocks
+
+
+def _places(files: Sequence[tuple[Mapping[str, Any], Change]]) -> Iterator[str]:
+    """The changed lines of a patch that did not fit exactly, so that the model sees what became of it."""
+    for file, change in files:
+        lines = split_lines(to_lf(change.after.content)) if change.after else []
         mark = f"{file['path']}:\n"
-        for place in places:
-            yield f"{mark}{place or '[the file is empty now]'}"
+        for window in _windows(_blocks(change)):
+            yield f"{mark}{ends(lines, *window) or '[the file is empty now]'}"
             mark = "--\n"
 
 
