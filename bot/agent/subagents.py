@@ -51,16 +51,15 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
     return ToolSpec(
         name=NAME,
         description=(
-            f"Give work to a subagent: it sees `prompt` alone, only its last text comes back. Types: {kinds}."
+            f"Give work to a subagent: it sees `prompt` alone, only its last text comes back. {kinds}."
         ),
         parameters={
             "type": "object",
             "properties": {
-                "description": {"type": "string", "minLength": 1, "maxLength": 80},
-                "prompt": {"type": "string", "maxLength": 20_000},
+                "prompt": {"type": "string"},
                 "agent_type": {"type": "string", "enum": [one.name for one in types]},
             },
-            "required": ["description", "prompt", "agent_type"],
+            "required": ["prompt", "agent_type"],
         },
     )
 

@@ -25,7 +25,6 @@ class Facts(NamedTuple):
     """
 
     root: str
-    platform: str
     base_sha: str
     checks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -70,11 +69,8 @@ def _instruction(request: Request) -> str:
 
 def _fact_lines(request: Request, facts: Facts) -> Iterator[str]:
     yield f"repository root: {facts.root}"
-    yield f"platform: {facts.platform}"
     pull = request.pull
-    if pull is None:
-        yield f"base commit: {facts.base_sha}"
-    else:
+    if pull is not None:
         yield f"pull request #{pull.number} onto {pull.base_ref}; the work tree is at its head, {facts.base_sha}"
     yield from (f"check, run for you before and after your change: `{command}`" for command in facts.checks)
     if facts.unrun:
@@ -88,8 +84,8 @@ def _sections(request: Request, facts: Facts, marker: str, last: LastRun | None)
 
     for path, text in facts.instructions:
         words = (
-            "Written by this repository's maintainers for whoever works here. Follow it if it fits the request. Its "
-            "rules on commits, pushes and pull requests do not apply: those are made for you."
+            "By this repository's maintainers. Follow it if it fits the request. Its rules on commits, pushes and pull "
+            "requests do not apply: those are made for you."
         )
         yield data(f"Instructions in {path}", words, text)
     if request.plan is not None:

@@ -32,11 +32,10 @@ TODO = ToolSpec(
         "properties": {
             "items": {
                 "type": "array",
-                "maxItems": MAX_ITEMS,
                 "items": {
                     "type": "object",
                     "properties": {
-                        "text": {"type": "string", "maxLength": MAX_TEXT},
+                        "text": {"type": "string"},
                         "status": {"type": "string", "enum": list(_BOXES)},
                     },
                     "required": ["text", "status"],
@@ -107,6 +106,8 @@ def rendered(items: Sequence[Item]) -> str:
 
 
 def _trouble(items: Sequence[Item]) -> str:
+    if len(items) > MAX_ITEMS:
+        return f"it has {len(items)} items, and {MAX_ITEMS} are the most"
     if blank := next((number for number, item in enumerate(items, 1) if not item.text), 0):
         return f"item {blank} has no text"
     running = [number for number, item in enumerate(items, 1) if item.status == "in_progress"]
@@ -116,4 +117,4 @@ def _trouble(items: Sequence[Item]) -> str:
 
 
 def _line(text: object) -> str:
-    return " ".join(str(text).encode("utf-8", "replace").decode().split())
+    return " ".join(str(text).encode("utf-8", "replace").decode().split())[:MAX_TEXT]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,7 +38,6 @@ class Briefing:
         looked_at = self.reviewing.facts() if self.reviewing is not None else ()
         return Facts(
             root=self.root,
-            platform=f"{platform.system()} {platform.machine()}",
             base_sha=self.checkout.base_sha,
             checks=() if self.profile.unrun else tuple(check.command for check in self.checks),
             notes=(*looked_at, *self.checkout.notes, *self._missing_last(), *self._installed()),
@@ -59,8 +57,8 @@ class Briefing:
         for name, folder in self.copies():
             place = self.root if folder == "." else f"{self.root}/{folder}"
             yield (
-                f"outside of {place}, `import {name}` finds the copy that is installed in the Python environment, not "
-                f"the work tree's: set PYTHONPATH={place}"
+                f"outside the root, `import {name}` finds the installed copy, not the work tree's: set "
+                f"PYTHONPATH={place}"
             )
 
     def _diff(self) -> str:

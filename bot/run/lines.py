@@ -11,7 +11,7 @@ from bot.contracts.plain_text import named
 from bot.policy.patches import patched_paths
 
 _WIDTH = 100
-_SUBJECTS = ("command", "pattern", "path", "title", "description")
+_SUBJECTS = ("command", "pattern", "path", "title", "prompt")
 
 
 def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:

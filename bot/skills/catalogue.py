@@ -1,4 +1,4 @@
-"""What the model sees of all skills from the start: a short line each, by name."""
+"""What the model sees of all skills from the start: the names, and a short line for each of the repository's own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from bot.skills.skill import Skill
 LONGEST = 60
 """Characters of a description that are shown: its first sentence, since what follows mostly says when to use it."""
 
-MAX_CHARACTERS = 4_000
-"""Of all descriptions together. Beyond that each is cut to an equal share."""
+MAX_CHARACTERS = 400
+"""Of all descriptions together, since they are sent with every request. Beyond that each is cut to an equal share, or
+left out if little would be left of it."""
 
 _SHORTEST = 20
 _SENTENCE = re.compile(r"(?<=[.!?])\s(?=[A-Z])")
@@ -20,12 +21,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s(?=[A-Z])")
 
 def catalogue(skills: Sequence[Skill]) -> str:
     """The same skills give the same text, in any order."""
-    longest = max(min(LONGEST, MAX_CHARACTERS // max(len(skills), 1)), _SHORTEST)
-    ordered = sorted(skills, key=lambda skill: skill.name)
-    return "\n".join(f"- {skill.name}: {_shown(skill.description, longest)}" for skill in ordered)
+    own = sorted((skill for skill in skills if skill.origin == "repository"), key=lambda skill: skill.name)
+    longest = min(LONGEST, MAX_CHARACTERS // max(len(own), 1))
+    described = own if longest >= _SHORTEST else []
+    lines = [f"- {skill.name}: {_excerpt(skill.description, longest)}" for skill in described]
+    names = sorted(skill.name for skill in skills if skill not in described)
+    return "\n".join([*lines, *([f"- {', '.join(names)}"] if names else [])])
 
 
-def _shown(description: str, longest: int) -> str:
+def _excerpt(description: str, longest: int) -> str:
     sentence = _SENTENCE.split(description, maxsplit=1)[0]
     shown = sentence if len(sentence) <= longest else f"{sentence[: longest - 1].rstrip()}…"
     return escape(shown, quote=False)  # a description cannot open or close a tag

@@ -28,7 +28,7 @@ recommends."""
 
 MAX_LISTED = 50
 
-_DESCRIPTION = """Load a skill's instructions by its name, if its line fits the task.
+_DESCRIPTION = """Load the instructions of a skill that fits the task.
 {}"""
 
 _CLOSING = re.compile(r"<(?=/\s*skill\b)", re.IGNORECASE)

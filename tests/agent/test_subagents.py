@@ -96,7 +96,7 @@ def _permit(tool: str, arguments: Any) -> Permission:
 
 
 def task(kind: str = "explore", prompt: str = "Find it.", call_id: str = "c1") -> ToolCall:
-    return call("task", json.dumps({"description": "look", "prompt": prompt, "agent_type": kind}), call_id)
+    return call("task", json.dumps({"prompt": prompt, "agent_type": kind}), call_id)
 
 
 def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_path: Path) -> None:

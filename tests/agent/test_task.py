@@ -35,7 +35,7 @@ THREAD = Thread(
     (Comment(1, "eve", "Same here.", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"),),
     left_out=("1 comment edited after the command",),
 )
-FACTS = Facts("/repo", "Linux x86_64", "a" * 40, ("make test",), ("Submodules are not fetched.",))
+FACTS = Facts("/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",))
 
 PULL = PullRequest(7, PullState.OPEN, False, False, "eve", 9, "b" * 40, "topic", "eve/r", "main", "a" * 40)
 ANCHOR = ReviewThread(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.todo import MAX_ITEMS, QUIET_ROUNDS, Todo
+from bot.agent.todo import MAX_ITEMS, MAX_TEXT, QUIET_ROUNDS, Todo
 from bot.agent.toolbox import Executed, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
@@ -46,8 +46,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "an unknown status": ([item("a", "done")], "items[0].status"),
     "no text": ([{"status": "pending"}], "items[0].text"),
     "a blank text": ([item("ok"), item(" \n")], "item 2 has no text"),
-    "too many": ([item(str(n)) for n in range(MAX_ITEMS + 1)], f"at most {MAX_ITEMS}"),
-    "a long text": ([item("x" * 201)], "items[0].text"),
+    "too many": ([item(str(n)) for n in range(MAX_ITEMS + 1)], f"{MAX_ITEMS} are the most"),
 }
 
 
@@ -60,6 +59,12 @@ def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str) -> None:
     assert result.is_error
     assert said in result.content
     assert [one.text for one in todo.items] == ["Old"]
+
+
+def test_a_long_text_is_cut() -> None:
+    todo = Todo()
+    give(todo, item("x" * 300))
+    assert [len(one.text) for one in todo.items] == [MAX_TEXT]
 
 
 def test_half_a_character_does_not_reach_the_conversation() -> None:

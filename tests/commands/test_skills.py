@@ -20,8 +20,7 @@ def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert "- greet: Says hello." in lines
-    assert any(line.startswith("- fix-failing-test: ") for line in lines)
-    assert lines == sorted(lines)
+    assert lines[-1].startswith("- docs-drift, fix-failing-test, ")
 
 
 def test_skills_alone_lists_names_and_a_line_each_for_people(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_what_is_wrong_with_skills_is_in_the_journal(stage: Stage) -> None:
 @pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
 def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: Verb) -> None:
     came = carry_out(stage, request_in(stage, verb, "this"), [Say("Done."), Say("Done.")])
-    assert "- fix-failing-test: " in catalogue(came)
+    assert "fix-failing-test, " in catalogue(came)
 
 
 def test_the_tool_is_the_same_bytes_in_every_run(stage: Stage) -> None:

@@ -26,7 +26,7 @@ WHO = {"You explore one": "explore", "You design how": "plan", "You make one cha
 
 
 def task(kind: str, prompt: str = "Do it.") -> Call:
-    return Call("task", {"description": "a part", "prompt": prompt, "agent_type": kind})
+    return Call("task", {"prompt": prompt, "agent_type": kind})
 
 
 class Cast:

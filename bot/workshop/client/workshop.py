@@ -338,4 +338,4 @@ class Workshop:
 def _limit(arguments: Mapping[str, Any]) -> float:
     seconds = arguments.get("timeout")
     own = float(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else _TOOL_LIMIT
-    return own + _MARGIN
+    return max(own, 0.0) + _MARGIN

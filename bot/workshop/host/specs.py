@@ -25,16 +25,13 @@ MAX_WAIT = 100
 
 VIEW = ToolSpec(
     name="view",
-    description=(
-        f"Show a text file as lines `12|text`, at most {MAX_LINES} or 50 KiB a call. Needed before edit or write may "
-        "change a file."
-    ),
+    description="Show a text file with numbered lines `12|text`, at most 2000 or 50 KiB a call.",
     parameters={
         "type": "object",
         "properties": {
             "path": {"type": "string"},
-            "offset": {"type": "integer", "minimum": 1, "description": "first line"},
-            "limit": {"type": "integer", "minimum": 1, "description": "lines"},
+            "offset": {"type": "integer", "description": "first line"},
+            "limit": {"type": "integer"},
         },
         "required": ["path"],
     },
@@ -42,46 +39,31 @@ VIEW = ToolSpec(
 
 LS = ToolSpec(
     name="ls",
-    description=(
-        "List a folder as a tree with the number of files in each folder; without ignored files, at most "
-        f"{MAX_ENTRIES} entries."
-    ),
-    parameters={
-        "type": "object",
-        "properties": {"path": {"type": "string"}},
-    },
+    description="List a folder as a tree, without ignored files.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}},
 )
 
 GLOB = ToolSpec(
     name="glob",
-    description=(
-        "Find files, newest first: `*.py` at any depth, `src/**/*.{ts,tsx}` from path on; without ignored files, at "
-        f"most {MAX_FILES}."
-    ),
+    description="Find files, newest first: `*.py` at any depth, `src/**/*.{ts,tsx}` from path on.",
     parameters={
         "type": "object",
-        "properties": {
-            "pattern": {"type": "string"},
-            "path": {"type": "string"},
-        },
+        "properties": {"pattern": {"type": "string"}, "path": {"type": "string"}},
         "required": ["pattern"],
     },
 )
 
 GREP = ToolSpec(
     name="grep",
-    description=(
-        "Search files line by line with a Perl-compatible regular expression; without binary and ignored files, at "
-        f"most {MAX_MATCHES} matches."
-    ),
+    description="Search the lines of files that are not ignored with a Perl-compatible regular expression.",
     parameters={
         "type": "object",
         "properties": {
             "pattern": {"type": "string"},
-            "path": {"type": "string", "description": "file or folder"},
-            "glob": {"type": "string", "description": "such as *.py"},
+            "path": {"type": "string"},
+            "glob": {"type": "string"},
             "literal": {"type": "boolean"},
-            "context": {"type": "integer", "minimum": 0, "description": "lines around"},
+            "context": {"type": "integer"},
             "mode": {"type": "string", "enum": list(MODES)},
         },
         "required": ["pattern"],
@@ -90,10 +72,7 @@ GREP = ToolSpec(
 
 EDIT = ToolSpec(
     name="edit",
-    description=(
-        "Replace `old`, which must occur exactly once in the file, with `new`. Copy `old` without line "
-        "numbers. Empty `old` creates the file."
-    ),
+    description="Replace `old`, which must occur exactly once in a viewed file, with `new`.",
     parameters={
         "type": "object",
         "properties": {
@@ -109,7 +88,7 @@ EDIT = ToolSpec(
 
 WRITE = ToolSpec(
     name="write",
-    description=("Write a whole file, and its folders. An existing one must have been viewed in full."),
+    description="Write a whole file. View an existing one in full first.",
     parameters={
         "type": "object",
         "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
@@ -121,10 +100,9 @@ WRITE = ToolSpec(
 PATCH = ToolSpec(
     name="patch",
     description=(
-        "Change several files at once, wholly or not at all:\n*** Begin Patch\n*** Update File: path\n"
-        "@@ a line above the place\n context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n"
-        "*** End Patch\nEach line of an update begins with a space (kept), - or +. Give enough context to be found "
-        "once; @@ lines narrow it. `*** Move to: path` may follow Update File. View the files first."
+        "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n"
+        " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
+        "Context must be found once; @@ lines narrow it. `*** Move to: path` may follow Update File."
     ),
     parameters={
         "type": "object",
@@ -137,24 +115,20 @@ PATCH = ToolSpec(
 BASH = ToolSpec(
     name="bash",
     description=(
-        "Run a command with bash: stdout and stderr in order, no network, no input. The working folder carries over to "
-        "the next call, variables do not. Processes still running at its end are stopped: start a server with "
-        "background. Prefer view, grep, glob and edit to commands."
+        "Run a command without network or input. The working folder carries over to the next call, variables do not. "
+        "Processes still running at its end are stopped: start a server with background. Prefer view, grep, glob and "
+        "edit to commands."
     ),
     parameters={
         "type": "object",
         "properties": {
-            "command": {"type": "string", "minLength": 1},
+            "command": {"type": "string"},
             "timeout": {
                 "type": "integer",
-                "minimum": 1,
                 "maximum": MAX_TIMEOUT,
                 "description": f"seconds, {DEFAULT_TIMEOUT} if left out",
             },
-            "background": {
-                "type": "boolean",
-                "description": "let it run, for bash_output and bash_kill",
-            },
+            "background": {"type": "boolean"},
         },
         "required": ["command"],
     },
@@ -163,18 +137,13 @@ BASH = ToolSpec(
 
 BASH_OUTPUT = ToolSpec(
     name="bash_output",
-    description="What a background command printed since the last call, and whether it still runs.",
+    description="New output of a background command, or all from a line on.",
     parameters={
         "type": "object",
         "properties": {
-            "id": {"type": "integer", "minimum": 1},
-            "offset": {"type": "integer", "minimum": 1, "description": "from this line on"},
-            "wait": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": MAX_WAIT,
-                "description": "seconds to wait",
-            },
+            "id": {"type": "integer"},
+            "offset": {"type": "integer"},
+            "wait": {"type": "integer", "description": "seconds"},
         },
         "required": ["id"],
     },
@@ -183,13 +152,11 @@ BASH_OUTPUT = ToolSpec(
 
 BASH_KILL = ToolSpec(
     name="bash_kill",
-    description="End a background command; every one if id is left out.",
-    parameters={
-        "type": "object",
-        "properties": {"id": {"type": "integer", "minimum": 1}},
-    },
+    description="End a background command, or all of them.",
+    parameters={"type": "object", "properties": {"id": {"type": "integer"}}},
     writes=True,
 )
 
 SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
-"""In the fixed order in which the model sees them."""
+"""In the fixed order in which the model sees them. The schemas say what a model could not guess: the tools themselves
+refuse numbers that are too small, and say in their results what they left out."""
