@@ -1,4 +1,5 @@
-"""The folders of installed packages and tools that a checkout already has: a virtual environment, `node_modules`.
+"""The folders of installed packages, tools and builds that a checkout already has: a virtual environment,
+`node_modules`, cargo's `target`.
 
 Nothing is walked: the places are known by the manifests beside them, and git is asked once which of them it ignores. A
 folder that git does not ignore is part of the work, and never used so. No link is followed.
@@ -29,7 +30,7 @@ _BESIDE = {
     "go.mod": ("vendor",),
     "composer.json": ("vendor",),
     "Gemfile": ("vendor",),
-    "Cargo.toml": ("vendor",),
+    "Cargo.toml": ("vendor", "target"),
 }  # fmt: skip
 
 _FOLDER_INSIDE = "x"

@@ -85,6 +85,10 @@ class RunFolder:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
+    def home(self, name: str) -> Path:
+        """The HOME of the commands of that workshop."""
+        return self.workshop(name) / "tmp" / "home"
+
     @property
     def begun(self) -> bool:
         """Whether the journal holds anything: before that there is nothing to keep, salvage or report."""

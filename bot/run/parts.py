@@ -216,8 +216,7 @@ class Run:
         )
         self._links |= links(self.trees.outfit().dependencies.folders, moves=self.confinement.moves)
         self.job.folder.write_links(self._links)
-        if number == 0:
-            self.trees.unpack(workshop, self.stop)
+        self.trees.unpack(workshop, self.stop, home_only=number > 0)
         return workshop
 
     def _own_folders(self) -> tuple[EnvironmentFolder, ...]:

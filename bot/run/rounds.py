@@ -24,6 +24,7 @@ from bot.evidence import asking, reruns
 from bot.evidence.detect import Check
 from bot.evidence.reruns import Ran
 from bot.run.background import Background
+from bot.run.build_caches import builds
 from bot.run.check_time import LOCAL_MINUTES, CheckTime
 from bot.run.checks import NO_TIME_LEFT, SKIPPED, CheckBench, Wanted, not_run
 from bot.run.covered import Covered
@@ -260,7 +261,9 @@ class Rounds:
 
     def _with_change(self, tree_sha: str) -> list[_Both]:
         self._rounds += 1
-        if self._context.cores < 2 or not self.checks:
+        ended = all(future.done() for future in self._before_runs)
+        # What compiles is waited for: the round with the change starts from what it built.
+        if self._context.cores < 2 or ended or any(builds(check.command) for check in self.checks):
             self._wait_for_before()
         elif not self._inspected.is_set():
             self._waits.begin("the checkers before the change")

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +26,9 @@ from bot.environment.detected import guarded_folder
 from bot.environment.editable import dependencies
 from bot.environment.folders import folders_in, marked_as_made
 from bot.policy.schema import SetupStep
+from bot.run import build_caches
 from bot.run.background import Background
+from bot.run.build_caches import BuildCache
 from bot.run.checks import whole
 from bot.run.folder import RunFolder
 from bot.run.history import History
@@ -53,15 +55,17 @@ _ARCHIVE = "prepared.tar"
 
 @dataclass(frozen=True, slots=True)
 class Outfit:
-    """What a tree gets beside the files of its commit: folders that are shared, and the archive of the others, which
-    a workshop sees read-only."""
+    """What a tree gets beside the files of its commit: folders that are shared; and, which a workshop sees read-only
+    and copies, the archive of the others and the caches of builds."""
 
     dependencies: Dependencies = NO_DEPENDENCIES
     archive: Path | None = None
+    caches: tuple[BuildCache, ...] = ()
 
     @property
     def read_only(self) -> tuple[Path, ...]:
-        return (self.archive,) if self.archive else ()
+        archive = (self.archive,) if self.archive else ()
+        return (*archive, *(one.source for one in self.caches))
 
 
 class Open(Protocol):
@@ -80,6 +84,15 @@ class _Prepared:
 
     outfit: Outfit
     made: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _BaseRound:
+    """The first round on the base, whose caches later rounds copy once its workshop is closed."""
+
+    workshop: Workshop
+    home: Path
+    tree: Path
 
 
 class Trees:
@@ -109,6 +122,7 @@ class Trees:
         self._share_all = share_all
         self._prepared_from = prepared_from
         self._shared: Outfit | None = None
+        self._base_round: _BaseRound | None = None
         self._preparing: Background[_Prepared] | None = None
 
     def begin(self, cancel: CancelToken) -> None:
@@ -126,19 +140,30 @@ class Trees:
         if self._preparing:
             return self._preparing.result().outfit
         if self._shared is None:
-            self._shared = Outfit(self._dependencies(self._own_shared(), ()))
+            own = self._own_shared()
+            caches = tuple(build_caches.of_checkout(own))
+            self._shared = Outfit(self._dependencies(own, ()), caches=caches)
         return self._shared
 
     def made(self) -> frozenset[str]:
         """The files that setup made and git does not ignore: there before the agent began, so not its work."""
         return self._preparing.result().made if self._preparing else frozenset()
 
-    def unpack(self, workshop: Workshop, cancel: CancelToken) -> None:
-        """Give the tree of `workshop` the files that setup left."""
-        archive = self.outfit().archive
-        if archive is not None:
-            command = _UNPACK.format(archive=shlex.quote(str(archive)))
+    def unpack(
+        self,
+        workshop: Workshop,
+        cancel: CancelToken,
+        outfit: Outfit | None = None,
+        *,
+        home_only: bool = False,
+    ) -> None:
+        """Give the tree and the HOME of `workshop` what setup left, and the caches of builds."""
+        outfit = outfit or self.outfit()
+        if outfit.archive is not None and not home_only:
+            command = _UNPACK.format(archive=shlex.quote(str(outfit.archive)))
             _succeed(workshop.call("bash", whole(command, _COPY_LIMIT), cancel), "unpacked")
+        if caches := [one for one in outfit.caches if one.in_home or not home_only]:
+            workshop.call("bash", whole(build_caches.command_for(caches), _COPY_LIMIT), cancel)
 
     def settle(self) -> None:
         """Wait for a preparation under way, so that its workshop is gone before its folder is."""
@@ -148,14 +173,29 @@ class Trees:
     def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workshop:
         """A workshop over a new tree: the base, or `tree_sha`, with what setup left behind."""
         tree = self._folder.root / f"tree-{name}"
+        outfit = self.outfit()
+        outfit = replace(outfit, caches=self._caches(outfit))
         materialise(self._checkout, tree, tree_sha=tree_sha)
-        workshop = self._open(name, tree, self.outfit())
+        workshop = self._open(name, tree, outfit)
         try:
-            self.unpack(workshop, cancel)
+            self.unpack(workshop, cancel, outfit)
         except BaseException:
             workshop.close()
             raise
+        if tree_sha is None and self._base_round is None:
+            self._base_round = _BaseRound(workshop, self._folder.home(name), tree)
         return workshop
+
+    def _caches(self, outfit: Outfit) -> tuple[BuildCache, ...]:
+        """Those of the first round on the base in place of older ones. Nothing that a changed tree wrote."""
+        base = self._base_round
+        if base is None or not base.workshop.closed:
+            return outfit.caches
+        folders = folders_in(base.tree, self._checkout.git, self._history.paths())
+        targets = [one.path for one in folders if one.is_build_output]
+        newer = tuple(build_caches.of_round(base.home, base.tree, targets))
+        kept = (one for one in outfit.caches if not any(one.place.startswith(new.place) for new in newer))
+        return (*kept, *newer)
 
     def _steps(self) -> tuple[SetupStep, ...]:
         """The setup without steps for folders that the checkout has already, as `init` writes them."""
@@ -167,11 +207,14 @@ class Trees:
     def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
         """The folders of the checkout that need not be copied: no `setup:` command writes in them."""
         brought = set() if self._setup else set(self._bring)
-        return tuple(one for one in self._own() if self._share_all or one.path in brought)
+        return tuple(
+            one for one in self._own() if self._share_all or (one.path in brought and not one.is_build_output)
+        )
 
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
         origin = (self._origin,) if self._origin else ()
-        return dependencies(folders, (*tops, *origin), self._history.paths()) if folders else NO_DEPENDENCIES
+        shared = [one for one in folders if not one.is_build_output]
+        return dependencies(shared, (*tops, *origin), self._history.paths()) if shared else NO_DEPENDENCIES
 
     def _prepare(self, cancel: CancelToken) -> _Prepared:
         if not self._prepared_from:
@@ -197,15 +240,21 @@ class Trees:
                 _run_step(workshop, step, cancel)
             made = folders_in(tree, self._checkout.git, self._history.paths())
             _pack(workshop, made, cancel)
+            workshop.call("bash", whole(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
         # A command could put a link in the place of one until the workshop was closed.
         made = tuple(one for one in made if os.path.realpath(one.source) == str(one.source))
         from bot.gate.tree import untracked_files  # the gate is loaded where it is used, not before a request
 
         kept = [one for one in own if not os.path.lexists(tree / one.path) or not one.path]
-        found = self._dependencies((*marked_as_made(made), *kept), (tree,))
+        made = marked_as_made(made)
+        found = self._dependencies((*made, *kept), (tree,))
+        caches = (
+            *build_caches.of_home(self._folder.home("setup")),
+            *build_caches.of_checkout((*made, *kept)),
+        )
         archive = self._folder.workshop("setup") / "tmp" / _ARCHIVE
         left = untracked_files(self._checkout.git, self._prepared_from or self._checkout.base_sha, tree)
-        return _Prepared(Outfit(found, archive), left)
+        return _Prepared(Outfit(found, archive, caches), left)
 
     def _copy_in(self, name: str, tree: Path) -> None:
         if self._origin is None:

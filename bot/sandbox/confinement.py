@@ -34,6 +34,11 @@ class EnvironmentFolder:
         """Tools write caches beside the packages of Node, so that the folder itself is made anew, of links."""
         return self.path.rpartition("/")[2] == "node_modules"
 
+    @property
+    def is_build_output(self) -> bool:
+        """Cargo's `target`: builds write in it, so that each tree gets a copy."""
+        return self.path.rpartition("/")[2] == "target"
+
     def place(self, root: str) -> str:
         """Where it is mounted, if things can be; `root` is where the work tree is."""
         return f"{root}/{self.path}/{STORE}" if self.is_node else f"{root}/{self.path}"

@@ -135,6 +135,14 @@ def test_there_is_no_way_to_the_network_at_all(inside: Workshop) -> None:
     assert python(inside, script).split() == ["no"] * 4
 
 
+@pytest.mark.node
+def test_the_network_interfaces_are_those_of_the_sandbox(inside: Workshop) -> None:
+    """As many Node.js servers ask for them. Breaks: bot/sandbox/seccomp/rules.py ", _INTERNET_6, _NETLINK))"."""
+    names = bash(inside, "node -p 'Object.keys(os.networkInterfaces()).join()'")
+    assert names.metadata["exit_code"] == 0, names.content
+    assert names.content.splitlines()[0] in ("", "lo")
+
+
 def test_a_socket_file_of_the_machine_is_not_there(inside: Workshop, tmp_path: Path) -> None:
     path = str(tmp_path / "docker.sock")
     with socket.socket(socket.AF_UNIX) as listener:

@@ -38,7 +38,7 @@ NEEDS_ROOT = {
 NOT_EVERYWHERE = {
     "a vsock socket", "a cipher socket", "a machine elsewhere", "take a descriptor of another process",
     "call: words into a terminal", "call: bpf", "call: userfaultfd", "call: perf", "call: kernel modules",
-    "call: comparing processes", "call: memory that is not counted",
+    "call: comparing processes", "call: memory that is not counted", "changing network interfaces",
 }  # fmt: skip
 """What depends on how the machine is set up, or what cannot be tried without consequence."""
 

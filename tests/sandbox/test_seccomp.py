@@ -119,7 +119,6 @@ def test_two_requests_to_a_terminal_are_refused(machine: Machine) -> None:
         (socket.AF_UNIX, socket.SOCK_SEQPACKET, ALLOW),
         (socket.AF_INET, socket.SOCK_RAW, refused(errno.EPERM)),
         (socket.AF_INET6, socket.SOCK_RAW | 0o4000, refused(errno.EPERM)),
-        (16, socket.SOCK_RAW, refused(errno.EAFNOSUPPORT)),  # netlink
         (17, socket.SOCK_DGRAM, refused(errno.EAFNOSUPPORT)),  # packet
         (40, socket.SOCK_STREAM, refused(errno.EAFNOSUPPORT)),  # vsock
         (38, socket.SOCK_SEQPACKET, refused(errno.EAFNOSUPPORT)),  # the kernel's ciphers
@@ -128,6 +127,16 @@ def test_two_requests_to_a_terminal_are_refused(machine: Machine) -> None:
 def test_the_sockets_of_a_namespace(machine: Machine, family: int, kind: int, wanted: int) -> None:
     assert asked(machine, "socket", family, kind) == wanted
     assert asked(machine, "socket", family, kind, sockets=False) == refused(errno.EAFNOSUPPORT)
+
+
+@machines
+@pytest.mark.parametrize("kind", [socket.SOCK_RAW, socket.SOCK_RAW | 0o2000000, socket.SOCK_DGRAM])
+def test_a48_of_netlink_there_is_the_list_of_interfaces_alone(machine: Machine, kind: int) -> None:
+    assert asked(machine, "socket", 16, kind, 0) == ALLOW
+    assert asked(machine, "socket", 16, kind, 1 << 32) == ALLOW  # the kernel sees an `int`
+    for protocol in range(1, 256):
+        assert asked(machine, "socket", 16, kind, protocol) == refused(errno.EAFNOSUPPORT)
+    assert asked(machine, "socket", 16, kind, 0, sockets=False) == refused(errno.EAFNOSUPPORT)
 
 
 @machines

@@ -7,6 +7,7 @@ open, where those that the account may do must get through, and behind the wall.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -138,13 +139,33 @@ def _elsewhere(planted: Planted) -> bool:
 for name, family, how in (
     ("raw", 2, 3),
     ("packet", 17, 3),
-    ("netlink", 16, 3),
     ("vsock", 40, 1),
     ("cipher", 38, 5),
 ):
     CHECKS[f"a {name} socket"] = lambda p, family=family, how=how: bool(
         socket.socket(family, how, 1 if family == 2 else 0).close() is None
     )
+
+for name, protocol in (
+    ("filters", 12),
+    ("the audit", 9),
+    ("devices", 15),
+    ("generic", 16),
+    ("all sockets", 4),
+):
+    CHECKS[f"a netlink socket of {name}"] = lambda p, protocol=protocol: bool(
+        socket.socket(16, 3, protocol).close() is None
+    )
+
+
+@check("changing network interfaces")
+def _interface(planted: Planted) -> bool:
+    """RTM_DELLINK for one that is not there: whoever may do that is told so, and nobody else."""
+    body = struct.pack("=BxHiII", 0, 0, 0x7FFFFFF0, 0, 0)
+    with socket.socket(16, 3, 0) as found:
+        found.send(struct.pack("=IHHII", 16 + len(body), 17, 5, 1, 0) + body)
+        return struct.unpack("=i", found.recv(4096)[16:20]) != (-errno.EPERM,)
+
 
 NEW_USER, NEW_NET, FORK = 0x10000000, 0x40000000, 17
 for name, kind in (("user", NEW_USER), ("network", NEW_USER | NEW_NET)):

@@ -48,21 +48,24 @@ def _refuse(number: int, rule: Rule) -> Iterator[Instruction]:
         yield bpf.unless_equal(number, 1)
         yield refusal
         return
-    looking = [*_looking(rule.when), refusal, bpf.load(bpf.NUMBER)]
+    looking = [refusal]
+    for condition in reversed(rule.when if isinstance(rule.when, tuple) else (rule.when,)):
+        looking = [*_looking(condition, len(looking)), *looking]
+    looking.append(bpf.load(bpf.NUMBER))
     yield bpf.unless_equal(number, len(looking))
     yield from looking
 
 
-def _looking(when: Condition) -> Iterator[Instruction]:
-    """Leaves out the one instruction that follows unless `when` holds."""
+def _looking(when: Condition, rest: int) -> Iterator[Instruction]:
+    """Leaves out the `rest` of the rule, so many instructions, unless `when` holds."""
     yield bpf.load_argument(when.argument)
     if isinstance(when, AnyBit):
-        yield bpf.unless_any_bit(when.mask, 1)
+        yield bpf.unless_any_bit(when.mask, rest)
     elif isinstance(when, OneOf):
         for left, value in zip(range(len(when.values) - 1, -1, -1), when.values, strict=True):
-            # The last one that does not match leaves the refusal out, each other leads to the next.
-            yield bpf.if_equal(value, left) if left else bpf.unless_equal(value, 1)
+            # The last one that does not match leaves the rest out, each other leads to the next.
+            yield bpf.if_equal(value, left) if left else bpf.unless_equal(value, rest)
     else:
         yield bpf.keep_bits(when.mask)
-        for left, value in zip(range(len(when.values), 0, -1), when.values, strict=True):
-            yield bpf.if_equal(value, left)
+        for left, value in zip(range(len(when.values) - 1, -1, -1), when.values, strict=True):
+            yield bpf.if_equal(value, left + rest)

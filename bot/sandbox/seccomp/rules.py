@@ -11,7 +11,11 @@ _NEW_NAMESPACES = 0x7E020000
 _PUTS_WORDS_INTO_A_TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX."""
 
-_UNIX, _INTERNET, _INTERNET_6 = 1, 2, 10
+_UNIX, _INTERNET, _INTERNET_6, _NETLINK = 1, 2, 10, 16
+_ROUTE = 0
+"""The protocol of netlink by which a program lists network interfaces and addresses, as Node.js and `getifaddrs` do. To
+change them takes a capability, and there is none inside."""
+
 _STREAM, _DATAGRAM, _SEQUENCED = 1, 2, 5
 _TYPE = 0xF
 """The rest of a socket's type are flags."""
@@ -45,11 +49,11 @@ Condition = AnyBit | OneOf | NoneOf
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The calls fail with `error`, always or where `when` holds. A machine that has no such call needs no rule."""
+    """The calls fail with `error`, always or if all of `when` holds. A machine without such a call needs no rule."""
 
     error: int
     calls: tuple[str, ...]
-    when: Condition | None = None
+    when: Condition | tuple[Condition, ...] | None = None
 
 
 REFUSED = (
@@ -100,11 +104,16 @@ REFUSED = (
 )  # fmt: skip
 
 PLAIN_SOCKETS = (
-    Rule(errno.EAFNOSUPPORT, ("socket",), NoneOf(0, (_UNIX, _INTERNET, _INTERNET_6))),
-    Rule(errno.EPERM, ("socket",), NoneOf(1, (_STREAM, _DATAGRAM, _SEQUENCED), mask=_TYPE)),
+    Rule(errno.EAFNOSUPPORT, ("socket",), NoneOf(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK))),
+    Rule(errno.EAFNOSUPPORT, ("socket",), (OneOf(0, (_NETLINK,)), NoneOf(2, (_ROUTE,)))),
+    Rule(
+        errno.EPERM,
+        ("socket",),
+        (NoneOf(0, (_NETLINK,)), NoneOf(1, (_STREAM, _DATAGRAM, _SEQUENCED), mask=_TYPE)),
+    ),
     Rule(errno.EAFNOSUPPORT, ("socketpair",), NoneOf(0, (_UNIX,))),
 )
-"""Where a network namespace bounds the rest: no netlink, packet, vsock, raw or stranger sockets."""
+"""Where a network namespace bounds the rest: no packet, vsock, raw or stranger sockets, of netlink the one protocol."""
 
 NO_SOCKETS = (
     Rule(errno.EAFNOSUPPORT, ("socket",)),

@@ -18,6 +18,9 @@ code that the agent has edited."""
 SKILLS = f"{_INSIDE}/skills"
 """Where loaded skills are seen inside, in every run the same."""
 
+BROUGHT = f"{_INSIDE}/brought"
+"""Before the path of a read-only folder that the tree would hide, if things can be seen elsewhere."""
+
 PROGRAMS = f"{_INSIDE}/programs"
 """Where our own programs are seen inside."""
 

@@ -80,7 +80,9 @@ def plan(
     if skills is not None:
         readable.append(skills_place(confinement, skills))
         program = (*program, (skills, readable[0]))
-    bring = (*bring, *kept)
+    hidden = [path for path in bring if confinement.moves and path.is_relative_to(root)]
+    program = (*program, *((path, f"{layout.BROUGHT}{path}") for path in hidden))
+    bring = (*(path for path in bring if path not in hidden), *kept)
     readable += map(str, kept)
     mounts = Mounts(tree, mount or str(tree), folders[1:], tuple(bring), toolchains, program, tuple(inside))
     hello = {

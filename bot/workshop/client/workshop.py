@@ -220,6 +220,12 @@ class Workshop:
             result, self._scan_done = self._scan_done, None
             return result
 
+    @property
+    def closed(self) -> bool:
+        """Whether every process of the workshop is dead."""
+        with self._ending:
+            return bool(self._ended)
+
     def close(self) -> None:
         """End every process of the workshop and wait until they are gone. May be called again."""
         self._end("The workshop is closed.")
