@@ -102,7 +102,8 @@ def policy_text(detected: Detected, unfit: Mapping[str, str] = MappingProxyType(
     ]
     parts.append(_SETUP if detected.setup else _NO_SETUP)
     parts += [
-        f"  - command: {_quoted(one.guarded)} # from {_comment(one.source)}\n    egress: [{', '.join(one.egress)}]\n"
+        f"  - command: {_quoted(one.guarded)} # from {_comment(one.source)}\n"
+        + (f"    egress: [{', '.join(one.egress)}]\n" if one.egress else "")
         for one in detected.setup
     ]
     if detected.history:

@@ -111,7 +111,11 @@ def _in_folder(folder: str, detected: Detected) -> Detected:
         return detected
     return Detected(
         tuple(
-            replace(one, command=f"cd {folder} && {one.command}", makes=f"{folder}/{one.makes}")
+            replace(
+                one,
+                command=f"cd {folder} && {one.command}",
+                makes=f"{folder}/{one.makes}" if one.makes else "",
+            )
             for one in detected.setup
         ),
         tuple(f"{folder}/{one}" for one in detected.bring),
@@ -438,10 +442,20 @@ class _Detection:
         if any(re.search(r"\bcargo\b", line) for line in used):
             self.setup.append(native.rust_setup(self.paths))
             self.caches.append(native.cargo_cache(self.paths))
+        self._compile()
         maven = next((one for one in self.checks if native.MAVEN_HOME in one.command), None)
         if maven is not None:
             self.setup.append(native.maven_setup(maven, self.paths))
             self.caches.append(native.maven_cache(self.paths))
+
+    def _compile(self) -> None:
+        """Compile once what the checks of Go and Rust run, also those behind make."""
+        for check in self.checks:
+            lines = [check.command]
+            if words := re.findall(r"\bmake ([\w-]+)$", check.command):
+                lines = [joined(one) for one in self._recipe(("make", *words)) if one.words]
+            steps = [native.compile_step(line, check.source) for line in lines]
+            self.setup += [step for step in steps if step is not None and is_writable(step.command)]
 
     def _prepare_python(self) -> None:
         if not self.requirements:

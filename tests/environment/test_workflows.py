@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -262,3 +265,30 @@ def test_expressions(expression: str, value: object) -> None:
 
 def test_what_is_unknown_stays_as_it_is() -> None:
     assert substitute("${{ matrix.a }} ${{ secrets.b }}", {"matrix.a": 1}) == "1 ${{ secrets.b }}"
+
+
+@pytest.mark.parametrize(
+    ("check", "compiled"),
+    [
+        ("go test -v -race ./...", ["timeout 600 go test -exec true -race ./... || true"]),
+        ("go test -coverprofile=c.out .", ["timeout 600 go test -exec true -cover . || true"]),
+        ("go vet ./...", ["timeout 600 go vet ./... || true"]),
+        ("make test", ["timeout 600 go test -exec true -race . || true"]),
+    ],
+)
+def test_what_go_compiles_is_compiled_in_the_setup_and_not_run(check: str, compiled: list[str]) -> None:
+    files = {"go.mod": "module x\n", "Makefile": "test:\n\tgo test -race -v .\n"}
+    assert [step.guarded for step in found(files, workflow(f"- run: {check}")).setup] == compiled
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
+def test_the_step_that_compiles_runs_no_code_of_the_tests(tmp_path: Path) -> None:
+    code = 'package x\n\nimport ("os"; "testing")\n\nfunc TestF(t *testing.T) { os.WriteFile("ran", nil, 0o644) }\n'
+    for name, text in {"go.mod": "module x\n\ngo 1.21\n", "a_test.go": code}.items():
+        (tmp_path / name).write_text(text)
+    [step] = found({"go.mod": "module x\n"}).setup
+    done = subprocess.run(
+        ["bash", "-c", step.command], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("ok ")
+    assert not (tmp_path / "ran").exists()
