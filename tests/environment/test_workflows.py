@@ -272,7 +272,10 @@ def test_what_is_unknown_stays_as_it_is() -> None:
     [
         ("go test -v -race ./...", ["timeout 600 go test -exec true -race ./... || true"]),
         ("go test -coverprofile=c.out .", ["timeout 600 go test -exec true -cover . || true"]),
-        ("go vet ./...", ["timeout 600 go vet ./... || true"]),
+        (
+            "go vet ./...",
+            ["timeout 600 go test -exec true ./... || true", "timeout 600 go vet ./... || true"],
+        ),
         ("make test", ["timeout 600 go test -exec true -race . || true"]),
     ],
 )
