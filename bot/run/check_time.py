@@ -14,6 +14,9 @@ _BEFORE = 0.45
 """The share of the budget for the round before the change: with as much again with the change, and something left for
 tests that are run again, all of a check fits."""
 
+_CHECKERS = 0.3
+"""The share of the budget that the checkers of all rounds may take together."""
+
 _LATER = 10.0
 """Seconds that are kept for each check that comes after, of those that they will need at least."""
 
@@ -29,6 +32,7 @@ class CheckTime:
         self._seconds = minutes * 60
         self._spent = 0.0
         self._spent_before = 0.0
+        self._spent_checkers = 0.0
         self._running = 0
         self._since = 0.0
         self._until = math.inf
@@ -54,8 +58,8 @@ class CheckTime:
         return min(self.left, self._until - time.monotonic())
 
     @contextmanager
-    def running(self, *, before: bool = False) -> Iterator[None]:
-        """While a check runs; `before` in the round before the change."""
+    def running(self, *, before: bool = False, checkers: bool = False) -> Iterator[None]:
+        """While a check runs; `before` in the round before the change. Or while `checkers` do, in any round."""
         began = time.monotonic()
         with self._lock:
             self._running += 1
@@ -68,6 +72,7 @@ class CheckTime:
                 self._running -= 1
                 self._spent += 0.0 if self._running else ended - self._since
                 self._spent_before += ended - began if before else 0.0
+                self._spent_checkers += ended - began if checkers else 0.0
 
     def limit_before(self, later: int) -> float:
         """Seconds for one check of the round before the change, of which `later` more follow."""
@@ -75,6 +80,12 @@ class CheckTime:
             share = _BEFORE * self._seconds - self._spent_before
         share = min(share, self.left)
         return max(share - _LATER * later, min(share, _LATER))
+
+    def limit_checkers(self, rounds: int) -> float:
+        """Seconds for the checkers of one round, if there are so many rounds of them yet, this one included."""
+        with self._lock:
+            share = _CHECKERS * self._seconds - self._spent_checkers
+        return max(min(share / rounds, self.left), 0.0)
 
     def fits(self, seconds: float) -> bool:
         """Whether what took so long before may be run once more with the change."""

@@ -30,9 +30,6 @@ from bot.workshop.client.workshop import Workshop
 LIMIT = 120
 """Seconds for one checker, its start included."""
 
-TOGETHER = 240
-"""Seconds for all checkers of one round."""
-
 _NOT_RUN = "it was not run again, since it did not run before the change"
 
 _Looks = dict[Key, Inspected]
@@ -47,12 +44,10 @@ class Inspection:
         cancel: CancelToken,
         only: Collection[str] | None = None,
         limit: float = LIMIT,
-        together: float = TOGETHER,
     ) -> None:
         self._history = History(checkout)
         self._only = only
         self._limit = limit
-        self._together = together
         self._cancel = CancelToken()
         self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
         self._chosen: tuple[Checker, ...] | None = None
@@ -77,18 +72,19 @@ class Inspection:
         self._cancel.fire("the run is over")
         self._forget()
 
-    def look(self, workshop: Workshop, tree_sha: str | None) -> bool:
-        """Run them over the tree of `workshop`: the base, or `tree_sha`. False where one of them brought it down."""
+    def look(self, workshop: Workshop, tree_sha: str | None, together: float) -> bool:
+        """Run them over the tree of `workshop`: the base, or `tree_sha`, in so many seconds `together`. False if one of
+        them brought it down."""
         self._down = ""
         if tree_sha is None:
             first = first_of_each(self._checkers())
-            self._before = self._looks(workshop, self._history.paths(), first, self._together)
+            self._before = self._looks(workshop, self._history.paths(), first, together)
             return not self._down
         change = self._change(tree_sha)
         usable = [one.after for one in change.pairs if one.after and self._is_usable(one)]
         first = first_of_each(usable, change.paths, most=len(usable))
         spoilt = {one.key: spoilt_by(one, change.paths) for one in first}
-        looks = self._looks(workshop, self._history.paths(tree_sha), first, self._together, spoilt)
+        looks = self._looks(workshop, self._history.paths(tree_sha), first, together, spoilt)
         for one in first:
             if one.key in looks and (settings := self._reconfigured(one, change.edited, tree_sha)):
                 looks[one.key] = looks[one.key].because(f"the change also sets it up anew, in {settings}")
@@ -100,11 +96,11 @@ class Inspection:
         and those beyond the first ones that the change turns out to concern."""
         return tuple(dict.fromkeys(_in_words(one) for one in self._late(tree_sha)))
 
-    def look_again(self, workshop: Workshop, tree_sha: str) -> None:
-        """Run those over the base, for no longer together than one may take."""
+    def look_again(self, workshop: Workshop, tree_sha: str, together: float) -> None:
+        """Run those over the base, in so many seconds `together`."""
         late, timed_out, self._down = self._late(tree_sha), self._timed_out(), ""
         self._tried_again = True
-        self._before |= self._looks(workshop, self._history.paths(), late, self._limit)
+        self._before |= self._looks(workshop, self._history.paths(), late, min(together, self._limit))
         for key in self._timed_out():
             self._before[key] = self._before[key].because("nothing else of the run was running then")
         for checker in self._checkers():

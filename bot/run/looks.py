@@ -15,7 +15,8 @@ from bot.workshop.client.workshop import Workshop, WorkshopError
 _SENT = ("program", "where", "version", "arguments", "form", "exits", "unit", "together", "environment")
 
 _OVER = "the run was over before it"
-_NO_TIME = "the checkers before it took all the time that there is for them"
+_NO_TIME = "the time for checkers was spent before it"
+_BUDGET = "checkers have a share of 30 % of budget.check_minutes"
 
 
 Key = tuple[str, str]
@@ -49,8 +50,10 @@ class Look:
             if spoilt.get(checker.key):
                 looks[checker.key] = failed(spoilt[checker.key])
                 continue
-            limit = min(self.limit, until - time.monotonic())
-            looks[checker.key] = self._one(checker, paths, limit) if limit > 0 else _no_time()
+            left = until - time.monotonic()
+            look = self._one(checker, paths, min(self.limit, left)) if left > 0 else _no_time()
+            cut = look.run.answer is Answer.TIMED_OUT and left < self.limit
+            looks[checker.key] = look.because(_BUDGET) if cut else look
         return looks
 
     def _one(self, checker: Checker, paths: Collection[str], limit: float) -> Inspected:

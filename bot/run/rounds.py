@@ -216,11 +216,18 @@ class Rounds:
         if not self.checks and inspection is None:
             return
         with trees.for_checks(name, cancel, tree_sha) as workshop:
-            if inspection is None or inspection.look(workshop, tree_sha) or not self.checks:
+            if inspection is None or self._look(inspection, workshop, tree_sha) or not self.checks:
                 work(workshop)
                 return
         with trees.for_checks(f"{name}-again", cancel, tree_sha) as workshop:
             work(workshop)
+
+    def _look(self, inspection: Inspection, workshop: Workshop, tree_sha: str | None) -> bool:
+        limit = self._time.limit_checkers(2 if tree_sha is None else 1)
+        if tree_sha is not None:
+            self._waits.begin("the checkers with the change", limit)
+        with self._time.running(checkers=True):
+            return inspection.look(workshop, tree_sha, limit)
 
     def _bench(self, workshop: Workshop, wanted: Wanted) -> CheckBench:
         return CheckBench(workshop, self._context.cancel, wanted, self._context.origin)
@@ -292,13 +299,17 @@ class Rounds:
     def _inspect_late(self, tree_sha: str) -> None:
         """Checkers that timed out on the base, and those that the change turns out to concern."""
         inspection, cancel, say = self._inspection, self._context.cancel, self._waits.begin
-        in_time = self._time.left_again > 0 and not cancel.fired
+        limit = min(self._time.limit_checkers(2), self._time.left_again)
+        in_time = limit > 1 and not cancel.fired
         if inspection is None or not in_time or not (late := inspection.late(tree_sha)):
             return
-        say(f"run on the base, since there was no answer before: {', '.join(late)}")
+        say(f"run on the base, since there was no answer before: {', '.join(late)}", limit)
         try:
-            with self._context.trees.for_checks("checkers-in-peace", cancel) as workshop:
-                inspection.look_again(workshop, tree_sha)
+            with (
+                self._context.trees.for_checks("checkers-in-peace", cancel) as workshop,
+                self._time.running(checkers=True),
+            ):
+                inspection.look_again(workshop, tree_sha, limit)
         except AgentError as error:
             say(f"the checkers could not be run again: {error}")
 
