@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,11 +16,12 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wording import money
+from bot.environment.detected import guarded_folder
 from bot.environment.folders import environment_folders
 from bot.environment.placing import links
 from bot.gate.detect import Detector
 from bot.policy.budget import run_budget
-from bot.policy.schema import Policy
+from bot.policy.schema import Policy, SetupStep
 from bot.providers.connect import adapted
 from bot.run.agent_workshop import AgentWorkshop
 from bot.run.archive import Archive
@@ -60,6 +61,16 @@ if TYPE_CHECKING:
     from bot.run.inspection import Inspection
     from bot.run.reviewing import Reviewing
     from bot.tasks.task import Task
+
+_NOT_PREPARED = (
+    "What the checks need was not installed: {} is the only sandbox that works here, and it has no network. Leave the "
+    "action's input setup-sandbox on, so that bubblewrap is used, or install it in an earlier step and name its folder "
+    "under `bring:` in the policy."
+)
+_NO_SETUP = (
+    "Setup was not run, since {} is the only sandbox that works here, and it has no network: {}. Install bubblewrap "
+    "(sudo apt-get install bubblewrap), or run this in your checkout and ask again."
+)
 
 
 class Run:
@@ -113,8 +124,7 @@ class Run:
                 f"A budget of {money(job.budget_usd)} was asked for; the policy allows "
                 f"{money(self.budget.usd)} a run, so that is the limit."
             )
-            job.say(note)
-            self.job = replace(job, notes=(*job.notes, note))
+            self._note(note)
         self.profile = self.skills.offered_by(
             profile if self.budget.runs_commands else without_commands(profile)
         )
@@ -124,8 +134,8 @@ class Run:
         job, policy, profile, checkout = self.job, self.policy, self.profile, self.checkout
         setup, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
         prepared = self._preparation()
-        if prepared is not None:
-            setup = prepared.setup
+        setup = self._possible(prepared.setup if prepared else setup)
+        job = self.job
         self.network = Network(replace(policy, setup=setup), job.request, profile, job.environment)
         self.workshops = Workshops(
             checkout, self.confinement, job.folder, str(job.origin or checkout.tree), job.environment,
@@ -151,10 +161,31 @@ class Run:
 
     def _preparation(self) -> Preparation | None:
         """The action's `prepare: auto`; it takes a sandbox that can reach registries."""
-        wanted = self.job.environment.get("SLASH_AGENT_PREPARE") == "auto" and self.profile.setup
-        if not wanted or not self.confinement.gives_way_out:
+        if self.job.environment.get("SLASH_AGENT_PREPARE") != "auto" or not self.profile.setup:
             return None
-        return preparation_of(self.policy, self.checkout)
+        prepared = preparation_of(self.policy, self.checkout)
+        if prepared is None or self.confinement.gives_way_out:
+            return prepared
+        self._note(_NOT_PREPARED.format(self.confinement.name))
+        return None
+
+    def _possible(self, setup: Sequence[SetupStep]) -> tuple[SetupStep, ...]:
+        """The steps before the first that needs the network, if the sandbox of a local run gives none. Elsewhere such a
+        step refuses the run. One that would make a folder of the checkout's needs nothing."""
+        origin = self.job.origin
+        if self.confinement.gives_way_out or self.tier is not Tier.LOCAL or origin is None:
+            return tuple(setup)
+        for number, step in enumerate(setup):
+            made = guarded_folder(step.command)
+            if step.egress and not (made and (origin / made).is_dir()):
+                left = "; ".join(f"`{one.command}`" for one in setup[number:])
+                self._note(_NO_SETUP.format(self.confinement.name, left))
+                return tuple(replace(one, egress=()) for one in setup[:number])
+        return tuple(replace(one, egress=()) for one in setup)
+
+    def _note(self, text: str) -> None:
+        self.job.say(text)
+        self.job = replace(self.job, notes=(*self.job.notes, text))
 
     def _equip(self) -> None:
         """What the agent has at hand, and who is asked before it may."""

@@ -9,11 +9,11 @@ import pytest
 
 from bot.sandbox.landlock import OLDEST, version
 from tests.run.conftest import Cli
-from tests.support.fix_script import DONE, shell
+from tests.support.fix_script import DONE, mending, shell
 from tests.support.model_script import Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
-from tests.support.stage import MODEL
+from tests.support.stage import MODEL, Stage
 
 pytestmark = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
 
@@ -25,6 +25,34 @@ checks:
   - name: answer
     command: sh check.sh
 """
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
+    cli: Cli, tmp_path: Path, there: bool
+) -> None:
+    """Breaks: bot/run/parts.py "setup = self._possible("."""
+    step = "[ -d .venv ] || (pip install -r requirements.txt)"
+    policy = (
+        f"version: 1\nsetup:\n  - touch before\n  - command: '{step}'\n    egress: [python]\n"
+        "  - touch after\nchecks: ['test -e before']\n"
+    )
+    repo = make_repository(
+        tmp_path / "app", {".github/agent.yml": policy, ".gitignore": ".venv\nbefore\nafter\n", "a": ""}
+    )
+    if there:
+        (repo / ".venv").mkdir()
+        (repo / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    with ModelServer([shell("ls > a"), DONE]) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--json", "x", model=server
+        )
+    assert ran.code == 0, ran.said
+    outcome = ran.json["outcome"]
+    [check] = outcome["checks"]
+    assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed")
+    notes = [note for note in outcome["notes"] if note.startswith("Setup was not run, since Landlock")]
+    assert [step in note and "touch after" in note for note in notes] == ([] if there else [True])
 
 
 def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) -> None:
@@ -66,3 +94,17 @@ def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) 
     )
     assert again.code == 0, again.said
     assert (tmp_path / "p").read_bytes() == (out / "changes.patch").read_bytes()
+
+
+def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stage) -> None:
+    """Breaks: bot/run/parts.py "self._note(_NOT_PREPARED"."""
+    steps = "steps:\n      - run: pip install -r r.txt\n      - run: pytest\n"
+    ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
+    files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}
+    stage.forge.commit(stage.repo, files)
+    with ModelServer(mending()) as model:
+        ran = stage.run(model=model, SLASH_AGENT_PREPARE="auto", SLASH_AGENT_SANDBOX="landlock")
+    assert ran.code == 0, ran.said
+    [note] = [note for note in stage.outcome()["notes"] if "was not installed" in note]
+    assert "setup-sandbox" in note
+    assert "`bring:`" in note
