@@ -6,8 +6,9 @@ remedy never does: it is a line of ours for one of a few kinds of projects.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
@@ -72,6 +73,46 @@ _TOOLS = (
     _Tool(("go",), (".go",), "go test ./...", "go mod download", "go", "go mod download"),
     _Tool(("cargo",), (".rs",), "cargo test", "cargo fetch", "rust", "cargo fetch"),
 )  # fmt: skip
+_TEST_WORDS = frozenset(
+    {
+        "test",
+        "pytest",
+        "unittest",
+        "tox",
+        "nox",
+        "jest",
+        "vitest",
+        "mocha",
+        "ava",
+        "nextest",
+        "rspec",
+        "phpunit",
+        "ctest",
+    }
+)
+_LINT_WORDS = frozenset(
+    {
+        "ruff",
+        "mypy",
+        "black",
+        "flake8",
+        "isort",
+        "pylint",
+        "pyright",
+        "ty",
+        "eslint",
+        "prettier",
+        "biome",
+        "tsc",
+        "fmt",
+        "gofmt",
+        "clippy",
+        "vet",
+        "lint",
+        "format",
+        "typecheck",
+    }
+)
 _OTHER = _Tool((), (), "make test", "", "", "")
 
 
@@ -81,8 +122,13 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         return CheckSummary()
     bad = failing(outcome.checks, outcome.request.instruction)
     known = [check for check in outcome.checks if check in bad or verifies(check)]
+    tests = [check for check in outcome.checks if _runs_tests(check)]
     if not known:
-        return _not_verified(outcome)
+        return _not_verified(outcome, outcome.checks)
+    if tests and not bad and not any(check in known for check in tests):
+        # A formatter that passes does not speak for tests that gave no result.
+        summary = _not_verified(outcome, tests)
+        return replace(summary, headline=", ".join([summary.headline, *_without_tests(known, "other ")]))
     silent = len(outcome.checks) - len(known)
     parts = [
         *_counted([check for check in known if not check.related]),
@@ -99,6 +145,12 @@ def verifies(check: CheckResult) -> bool:
     if check.after.state is CheckState.PASSED or check.flaky:
         return counts is None or counts.passed + counts.failed > 0
     return check.after.state is CheckState.FAILED and counts is not None and counts.passed > 0
+
+
+def _runs_tests(check: CheckResult) -> bool:
+    """By its tests, else by the words of its command."""
+    words = set(re.findall(r"[a-z0-9]+", check.command.lower()))
+    return check.tests is not None or (bool(words & _TEST_WORDS) and not words & _LINT_WORDS)
 
 
 def _is_related(check: CheckResult) -> bool:
@@ -160,8 +212,8 @@ def _number(check: CheckResult, kind: str) -> int:
     return number_of(check.tests, kind) if check.tests else 0
 
 
-def _not_verified(outcome: Outcome) -> CheckSummary:
-    check = min(outcome.checks, key=_how_near, default=None)
+def _not_verified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary:
+    check = min(checks, key=_how_near, default=None)
     tool = _tool_of(outcome, check)
     named = f'checks: ["{tool.check}"]'
     if check is None:

@@ -68,13 +68,16 @@ def write_letter(journal: JournalFile, story: Story, description: Description, p
     thread = request.thread
     status, kind = _STATUS.get(ended.status, (ended.status, "open")) if ended else ("Not ended", "bad")
     kind = "bad" if ended and ended.stop_reason == "checks_failing" else kind
+    checks = summarize_checks(_outcome(journal, story, files))
+    if kind == "good" and not checks.verified:
+        status, kind = f"{status}, not verified", "open"
     last = story.turns[-1].texts if story.turns else []
     return Letter(
         title=description.title or (thread.title if thread else request.wish) or request.verb.value,
         status=status,
         kind=kind,
         description=description,
-        checks=summarize_checks(_outcome(journal, story, files)),
+        checks=checks,
         figures=", ".join((duration(story.seconds), usd(story.cost), count_of(story.turns, "turn"))),
         files=files,
         known_patch=patch is not None,

@@ -11,6 +11,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.problems import ServerUse
 from bot.contracts.wording import count_of, duration, money
+from bot.evidence.summary import summarize_checks
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.publish.evidence import folded
 from bot.publish.evidence.lines import failures
@@ -28,7 +29,16 @@ _DENIED = 5
 def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (), charts: str = "") -> str:
     """Markdown. What others wrote in it is inert; a line that holds a secret is withheld. `charts` is of
     `charts_of`."""
-    lines = [f"## Slash Agent: {outcome.status.value.replace('_', ' ')}", "", _sentence(outcome.reason), ""]
+    checks = summarize_checks(outcome)
+    doubt = "" if checks.verified else ", not verified"
+    lines = [
+        f"## Slash Agent: {outcome.status.value.replace('_', ' ')}{doubt}",
+        "",
+        _sentence(outcome.reason),
+        "",
+    ]
+    if not checks.verified:
+        lines += [_sentence(f"{checks.unverified} {checks.help}".strip()), ""]
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
     lines += _published(pull_url, (*hidden, *notes[:_MOST]))

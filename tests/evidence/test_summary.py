@@ -14,6 +14,10 @@ from tests.support.outcomes import OUTCOME
 PASSED, FAILED = CheckRun(CheckState.PASSED, 0, 1.0), CheckRun(CheckState.FAILED, 1, 1.0)
 
 
+NOWHERE = CheckRun(CheckState.NOT_RUNNABLE)
+LINT = CheckResult("fmt", "cargo fmt --check", PASSED, PASSED)
+
+
 def _check(before: CheckRun, after: CheckRun, tests: TestChanges | None = None, **more: Any) -> CheckResult:
     return CheckResult("tests", "python3 -m pytest -q", before, after, tests=tests, **more)
 
@@ -50,7 +54,7 @@ def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
         ([_check(PASSED, FAILED, flaky=True)], "1 of 1 check passes (1 flaky)", False),
         ([_check(PASSED, FAILED)], "1 check fails that passed before", True),
         (
-            [_check(PASSED, PASSED), _check(CheckRun(CheckState.NOT_RUNNABLE), CheckRun(CheckState.NOT_RUNNABLE))],
+            [_check(PASSED, PASSED), replace(LINT, before=NOWHERE, after=NOWHERE)],
             "1 of 1 check passes, 1 check without a result",
             False,
         ),
@@ -72,6 +76,30 @@ def test_the_headline_says_what_the_checks_came_to(
     summary = summarize_checks(_of(*checks))
 
     assert (summary.headline, summary.failing, summary.verified) == (headline, failing, True)
+
+
+def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result() -> None:
+    """Breaks: bot/evidence/summary.py "if tests and not bad"."""
+    late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
+    summary = summarize_checks(_of(LINT, CheckResult("tests", "cargo test", late, late)))
+
+    assert summary.headline == "not verified: the tests did not end in time, 1 of 1 other check passes"
+    assert not summary.verified
+    assert summary.remedy == "budget: {check_minutes: 15}"
+
+
+@pytest.mark.parametrize("command", ["mypy src tests", "ruff check test", "npm run lint:test", "make docs"])
+def test_without_a_check_of_tests_the_others_speak(command: str) -> None:
+    other = CheckResult("x", command, NOWHERE, NOWHERE)
+    assert summarize_checks(_of(LINT, other)).headline == "1 of 1 check passes, 1 check without a result"
+
+
+def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result() -> None:
+    broken = replace(LINT, after=FAILED)
+    summary = summarize_checks(_of(broken, _check(NOWHERE, NOWHERE)))
+    assert (summary.failing, summary.headline) == (
+        True, "1 check fails that passed before, 1 check without a result",
+    )  # fmt: skip
 
 
 def test_of_a_run_that_changed_nothing_there_is_nothing_to_say() -> None:

@@ -22,6 +22,13 @@ def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_
         assert part in text
 
 
+def test_a_change_that_nothing_verifies_is_called_so_in_the_headline() -> None:
+    text = run_summary(replace(OUTCOME, checks=()))
+    assert text.startswith("## Slash Agent: changed, not verified\n")
+    assert "No test was run: no check is configured, and none was found in the repository" in text
+    assert "Add the command that runs your tests to" in text
+
+
 def test_what_others_wrote_is_one_inert_line() -> None:
     text = run_summary(replace(OUTCOME, reason=EVIL))
     marked = [line for line in text.splitlines()[1:] if line.startswith(("#", "::"))]
