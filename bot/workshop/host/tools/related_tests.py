@@ -2,14 +2,16 @@
 of the model's: it chooses what is run when there is no time for all tests.
 
 Python: changed test files, test files named after a changed one, and those that import it, directly or through modules
-of the repository, the nearest first. Rust: the crates that changed files belong to. The files are only parsed, and
-within limits; what is not read in time is left out.
+of the repository, the nearest first. Rust: the crates that changed files belong to. Of Python files only the import
+statements are parsed, which takes a tenth of the time; what is not read within the limits is left out.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import re
+import textwrap
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +28,10 @@ _SECONDS = 15.0
 _NEAR = 2
 """Imports between a test and a changed module."""
 _MOST = 60
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+[.\w]+[ \t]+import\b[ \t]*(?:\([^)]{0,8000}\)|(?:[^\n\\]|\\\n)*)|import[ \t]+[^\n]*)",
+    re.MULTILINE,
+)
 _LEFT_OUT = frozenset(
     {".git", ".venv", "venv", "node_modules", ".tox", ".nox", "site-packages", "__pycache__"}
 )
@@ -50,7 +56,8 @@ def _python(root: Path, changed: Iterable[str]) -> list[str]:
     near = _distances(Graph(root, files), sources)
     named = [path for path in tests if any(_is_named_after(path, source) for source in sources)]
     importing = sorted(
-        (path for path in tests if near.get(path, _NEAR + 1) <= _NEAR), key=lambda path: near[path]
+        (path for path in tests if near.get(path, _NEAR + 1) <= _NEAR),
+        key=lambda path: (near[path], -max(len(os.path.commonpath([path, source])) for source in sources)),
     )
     beneath = [path for path in tests if any(not folder or path.startswith(f"{folder}/") for folder in below)]
     return list(dict.fromkeys([*own, *named, *importing, *beneath]))
@@ -108,10 +115,10 @@ class Graph:
                 if size > _LARGEST or size > left or time.monotonic() > until:
                     continue
                 left -= size
-                tree = ast.parse((self._root / path).read_bytes())
-            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+                content = (self._root / path).read_bytes()
+            except OSError:
                 continue
-            for module in _imports(tree, self._package_of(path)):
+            for module in _imports(content, self._package_of(path)):
                 if (target := self._resolved(module)) and target != path:
                     self.importers.setdefault(target, set()).add(path)
 
@@ -142,8 +149,17 @@ def _module_names(path: str, packages: set[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _statements(content: bytes) -> Iterator[ast.AST]:
+    """The import statements. Lines of a string that look like one are taken for one."""
+    for found in _IMPORT.finditer(content):
+        try:
+            yield from ast.parse(textwrap.dedent(found[0].decode("utf-8", "replace")).strip()).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+
+
+def _imports(content: bytes, package: str) -> Iterator[str]:
+    for node in _statements(content):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
