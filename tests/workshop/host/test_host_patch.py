@@ -391,6 +391,23 @@ def test_a_section_may_go_on_from_the_outer_heading_of_the_last(bench: Bench) ->
     )
 
 
+def test_an_anchor_that_the_section_before_passed_already_is_gone_on_from(bench: Bench) -> None:
+    """As git writes it: the first hunk's last lines of context hold the heading that the second one begins under."""
+    text = "def f():\n    a\n\ndef g():\n    x\n    b\n    c\n    d\n\ndef h():\n    x\n"
+    fill(bench, {"a.py": text})
+    apply(
+        bench, "*** Update File: a.py", "@@ def f():", "-    a", "+    A", " ", " def g():", "     x",
+        "@@ def g():", "     c", "-    d", "+    D",
+    )  # fmt: skip
+    assert (bench.root / "a.py").read_text() == text.replace("    a", "    A").replace("    d", "    D")
+
+
+def test_under_such_an_anchor_lines_that_occur_twice_are_refused(bench: Bench) -> None:
+    fill(bench, {"a.py": "def f():\n    a\n\ndef g():\n    x\n    b\n    x\n"})
+    sections = ("@@ def f():", "-    a", "+    A", "@@ def f():", "@@ def f():", "-    x", "+    X")
+    assert "there is no line" in refuse(bench, "*** Update File: a.py", *sections)
+
+
 # The result repeats little of what was sent.
 
 

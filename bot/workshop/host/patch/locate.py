@@ -117,7 +117,7 @@ def _place(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) -
         going_on = list(_going_on(lines, section, cursor, passed))
         anchored = _anchored(lines, section.anchors, cursor)
         if isinstance(anchored, Missed) and not going_on:
-            return anchored
+            return _under_earlier(lines, section, cursor) or anchored
         starts = [] if isinstance(anchored, Missed) else anchored
     if not section.old:
         return _insertion(lines, section, starts)
@@ -151,6 +151,16 @@ def _going_on(
             return
         start, score = anchored[0]
     yield _block_from(lines, section, section.old, start, score)
+
+
+def _under_earlier(lines: Lines, section: Section, cursor: int) -> Placed | None:
+    """The one place after the section before, if the last anchor is a line above that place which was passed already:
+    a diff by git names the function that a hunk begins in, and the hunk before may have shown that line."""
+    earlier = _anchor_places(lines, section.anchors[-1], 0)
+    if not section.old or not earlier or earlier[0][0] >= cursor:
+        return None
+    found = _block_from(lines, replace(section, anchors=()), section.old, cursor, earlier[0][1])
+    return found if isinstance(found, Placed) else None
 
 
 def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[int, int]] | Missed:
