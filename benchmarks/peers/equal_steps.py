@@ -41,6 +41,8 @@ HEADER = (
     "refused edits",
 )
 _LIMIT = 900
+_HEADING = 80
+"""Characters at which git cuts the heading of a hunk, which then is no line of the file."""
 
 
 class TaskFailedError(Exception):
@@ -173,7 +175,8 @@ def _our_patch(path: str, diff: str) -> Iterator[str]:
     yield from ("*** Begin Patch", f"*** Update File: {path}")
     for line in _hunks(diff):
         if line.startswith("@@"):
-            yield f"@@ {line.split('@@')[2].strip()}".rstrip()
+            heading = line.split("@@")[2].strip()
+            yield f"@@ {heading}".rstrip() if len(heading) < _HEADING else "@@"
         else:
             yield line
     yield "*** End Patch"

@@ -245,4 +245,37 @@ SPANS = Task(
     ),
 )  # fmt: skip
 
-TASKS = (LLM, TOMLKIT, SPANS)
+_SSRF, _SSRF_TESTS = "pydantic_ai_slim/pydantic_ai/_ssrf.py", "tests/test_ssrf.py"
+
+GZIP = Task(
+    name="pydantic-ai gzip",
+    repository="pydantic/pydantic-ai",
+    fix="02aa79858ca9496e86245388e7a6c4f84ccdfd36",
+    request=(
+        "safe_download cuts gzip response bodies short without an error: of several members only the first is decoded, "
+        "and a body that ends too early is taken as whole. Decode all members, and raise httpx.DecodingError for the rest."
+    ),
+    paths=SPANS.paths[:3] + (_SSRF_TESTS,) + SPANS.paths[5:],
+    packages=tuple(_PYDANTIC_PACKAGES),
+    test=f"{_PYDANTIC_PYTHON} -m pytest -q {_SSRF_TESTS}",
+    answers=(
+        Answer("I look at the repository and for gzip.", (Run("ls"), Grep("gzip|zlib", "pydantic_ai_slim/pydantic_ai"))),
+        Answer("The download.", (View(_SSRF, 477, 640), View(_SSRF, 636, 705))),
+        Answer("Its names and imports.", (View(_SSRF, 1, 40), Grep("safe_download\\(", "pydantic_ai_slim"))),
+        Answer("The tests.", (Grep("gzip|zlib", _SSRF_TESTS), View(_SSRF_TESTS, 1, 58))),
+        Answer("Their shape.", (View(_SSRF_TESTS, 590, 640), View(_SSRF_TESTS, 735, 915))),
+        Answer("The tests of redirects.", (View(_SSRF_TESTS, 1095, 1130),)),
+        Answer("The tests as they are.", (Run(f"{_PYDANTIC_PYTHON} -m pytest -q {_SSRF_TESTS}"),)),
+        Answer("I decode member by member.", (Change(_SSRF),)),
+        Answer("And tests.", (Change(_SSRF_TESTS),)),
+        Answer("The tests.", (Run(f"{_PYDANTIC_PYTHON} -m pytest -q {_SSRF_TESTS}"),)),
+        Answer("The change as a whole.", (Run("git status --short && git diff --stat"),)),
+    ),
+    title="Decode all gzip members of a downloaded body",
+    summary=(
+        "The response was decoded by httpx, which stops after the first member. The raw body is now read and decoded "
+        "member by member, and an incomplete or damaged one raises DecodingError. With tests; test_ssrf.py passes."
+    ),
+)  # fmt: skip
+
+TASKS = (LLM, TOMLKIT, SPANS, GZIP)
