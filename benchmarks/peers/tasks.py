@@ -253,13 +253,13 @@ GZIP = Task(
     fix="02aa79858ca9496e86245388e7a6c4f84ccdfd36",
     request=(
         "safe_download cuts gzip response bodies short without an error: of several members only the first is decoded, "
-        "and a body that ends too early is taken as whole. Decode all members, and raise httpx.DecodingError for the rest."
+        "and a body that ends early is taken as whole. Decode all members, and raise httpx.DecodingError for the rest."
     ),
-    paths=SPANS.paths[:3] + (_SSRF_TESTS,) + SPANS.paths[5:],
+    paths=(*SPANS.paths[:3], _SSRF_TESTS, *SPANS.paths[5:]),
     packages=tuple(_PYDANTIC_PACKAGES),
     test=f"{_PYDANTIC_PYTHON} -m pytest -q {_SSRF_TESTS}",
     answers=(
-        Answer("I look at the repository and for gzip.", (Run("ls"), Grep("gzip|zlib", "pydantic_ai_slim/pydantic_ai"))),
+        Answer("I look around, and for gzip.", (Run("ls"), Grep("gzip|zlib", "pydantic_ai_slim/pydantic_ai"))),
         Answer("The download.", (View(_SSRF, 477, 640), View(_SSRF, 636, 705))),
         Answer("Its names and imports.", (View(_SSRF, 1, 40), Grep("safe_download\\(", "pydantic_ai_slim"))),
         Answer("The tests.", (Grep("gzip|zlib", _SSRF_TESTS), View(_SSRF_TESTS, 1, 58))),

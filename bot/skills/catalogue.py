@@ -11,7 +11,7 @@ from bot.skills.skill import Skill
 LONGEST = 60
 """Characters of a description that are shown: its first sentence, since what follows mostly says when to use it."""
 
-MAX_CHARACTERS = 400
+MAX_CHARACTERS = 300
 """Of all descriptions together, since they are sent with every request. Beyond that each is cut to an equal share, or
 left out if little would be left of it."""
 
