@@ -63,12 +63,12 @@ if TYPE_CHECKING:
     from bot.tasks.task import Task
 
 _NOT_PREPARED = (
-    "What the checks need was not installed: {} is the only sandbox that works here, and it has no network. Leave the "
+    "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
     "action's input setup-sandbox on, so that bubblewrap is used, or install it in an earlier step and name its folder "
     "under `bring:` in the policy."
 )
 _NO_SETUP = (
-    "Setup was not run, since {} is the only sandbox that works here, and it has no network: {}. Install bubblewrap "
+    "Setup was not run, since {} has no network: {}. Install bubblewrap "
     "(sudo apt-get install bubblewrap), or run this in your checkout and ask again."
 )
 
