@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from bot.evidence.asking import plain_words, pytest_at, unittest_at
 
@@ -23,6 +23,10 @@ _TAKES_WORD = frozenset(
     {"-k", "-m", "-n", "-p", "-o", "-c", "-W", "-r", "--rootdir", "--ignore", "--cov", "--deselect"}
 )
 _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
+_SCRIPT_RUNNERS = ("jest", "vitest")
+"""Those that can choose the tests related to a file."""
+_MOST_SCRIPTS = 50
+_ALL_OF_THEM = frozenset({"run-s", "run-p", "npm-run-all", "npm-run-all2"})
 _WHICH_TESTS = frozenset({"python", "rust"})
 
 
@@ -46,7 +50,32 @@ def kind_of(command: str, script: str = "") -> str:
         return "rust"
     if words[0] in _PACKAGE_RUNNERS:
         words = plain_words(script) or []
-    return next((name for name in ("jest", "vitest") if _runs(words, name)), "")
+    return next((name for name in _SCRIPT_RUNNERS if _runs(words, name)), "")
+
+
+def runner_of_scripts(scripts: Mapping[str, object]) -> str:
+    """The part of the script `test` that runs tests: `vitest run` of `npm run lint && vitest run`, also by way of other
+    scripts. All of the script if no part is known."""
+    due = ["test"]
+    for name in due:
+        script = scripts.get(name)
+        for part in re.split(r"&&|;", script) if isinstance(script, str) else ():
+            words = plain_words(part) or []
+            if any(_runs(words, runner) for runner in _SCRIPT_RUNNERS):
+                return part.strip()
+            due += [other for other in _scripts_of(words) if other not in due][: _MOST_SCRIPTS - len(due)]
+    script = scripts.get("test")
+    return script if isinstance(script, str) else ""
+
+
+def _scripts_of(words: Sequence[str]) -> Sequence[str]:
+    """The scripts that a command runs: `npm run unit`, `pnpm unit`, `run-s lint unit`."""
+    if words and words[0] in _PACKAGE_RUNNERS:
+        rest = [word for word in words[1:] if not word.startswith("-") and word not in ("run", "run-script")]
+        return rest[:1]
+    return (
+        [word for word in words[1:] if not word.startswith("-")] if words and words[0] in _ALL_OF_THEM else ()
+    )
 
 
 def related_command(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.evidence.related import asks_host, kind_of, related_command
+from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.run.history import History
 from bot.workshop.client.workshop import Workshop
 
@@ -45,7 +45,7 @@ def _asked(workshop: Workshop, kind: str, changed: Sequence[str], cancel: Cancel
 def _test_script(manifest: str | None) -> str:
     """What `npm test` runs; empty if nobody can say."""
     try:
-        script = json.loads(manifest or "{}")["scripts"]["test"]
+        scripts = json.loads(manifest or "{}")["scripts"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return script if isinstance(script, str) else ""
+    return runner_of_scripts(scripts) if isinstance(scripts, dict) else ""

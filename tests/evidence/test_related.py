@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from bot.evidence.related import is_plain, kind_of, related_command
+from bot.evidence.related import is_plain, kind_of, related_command, runner_of_scripts
 
 PATHS = {
     "tests/test_a.py", "tests/x/test_b.py", "src/a.py", "web/a.ts", "go/x.go", "main.go", "crates/foo/src/lib.rs",
@@ -84,3 +84,42 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
 @pytest.mark.parametrize("name", ["$(id)", "--config", "a b", "a;b", "../x", ""])
 def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
     assert related_command("cargo test", "rust", [], [name], set()) == ""
+
+
+@pytest.mark.parametrize(
+    ("scripts", "part"),
+    [
+        ({"test": "jest"}, "jest"),
+        ({"test": "npm run lint && vitest run", "lint": "eslint ."}, "vitest run"),
+        ({"test": "npm run lint && npm run unit", "unit": "jest --ci", "lint": "xo"}, "jest --ci"),
+        ({"test": "run-s lint unit", "unit": "vitest"}, "vitest"),
+        (
+            {"test": "npm-run-all --parallel lint test:*", "test:a": "jest"},
+            "npm-run-all --parallel lint test:*",
+        ),
+        ({"test": "tsc; NODE_OPTIONS=-x npx jest"}, "NODE_OPTIONS=-x npx jest"),
+        ({"test": "xo && ava"}, "xo && ava"),
+        ({"test": "npm test"}, "npm test"),
+        ({"test": "pnpm a", "a": "pnpm b", "b": "pnpm a"}, "pnpm a"),
+        ({"test": "vitest watch && jest | tee x"}, "vitest watch && jest | tee x"),
+        ({"test": 7}, ""),
+        ({}, ""),
+    ],
+)
+def test_of_a_script_of_many_parts_the_runner_is_found(scripts: dict[str, object], part: str) -> None:
+    assert runner_of_scripts(scripts) == part
+
+
+def test_scripts_that_call_each_other_are_each_read_once() -> None:
+    """And no more than fifty of them: a package.json may hold a chain of any length."""
+    every = " && ".join(f"npm run s{number}" for number in range(300))
+    scripts: dict[str, object] = {"test": every, **{f"s{number}": every for number in range(300)}}
+    assert runner_of_scripts(scripts) == every
+
+
+def test_the_related_tests_of_a_compound_script_are_its_runners() -> None:
+    script = runner_of_scripts({"test": "npm run lint && vitest run"})
+    kind = kind_of("npm test", script)
+    assert related_command("npm test", kind, ["src/a.ts"], [], {"src/a.ts"}) == (
+        "npx --no-install vitest related --run --passWithNoTests ./src/a.ts"
+    )
