@@ -23,7 +23,7 @@ from bot.environment.detected import (
     is_writable,
     source_of,
 )
-from bot.environment.tox import ToolEnvironment, nox_sessions, tox_environment
+from bot.environment.tox import ToolEnvironment, hatch_environment, nox_sessions, tox_environment
 from bot.environment.workflows import Job, Workflows, read_workflows
 
 _MOST = {Kind.TESTS: 3, Kind.TYPES: 3, Kind.LINT: 5}
@@ -75,8 +75,9 @@ _NO_PROJECT = re.compile(
 def files_read(paths: Collection[str]) -> list[str]:
     """The files that detection may read, for callers that fetch them all at once."""
     named = {
-        *_MANIFESTS, "tox.ini", "setup.cfg", "noxfile.py", "tox.toml", "CMakeLists.txt", "Makefile", "makefile",
-        "GNUmakefile", "pnpm-lock.yaml", "requirements.txt", "requirements-dev.txt", "action.yml", "action.yaml",
+        *_MANIFESTS, "tox.ini", "setup.cfg", "noxfile.py", "tox.toml", "hatch.toml", "CMakeLists.txt", "Makefile",
+        "makefile", "GNUmakefile", "pnpm-lock.yaml", "requirements.txt", "requirements-dev.txt", "action.yml",
+        "action.yaml",
     }  # fmt: skip
     return [
         path
@@ -283,6 +284,8 @@ class _Detection:
             )
         elif program == "nox" and not command.folder:
             tools = nox_sessions(inner, self.read)
+        elif program == "hatch" and not command.folder:
+            tools = hatch_environment(inner, self.read)
         if program in ("tox", "nox", "hatch"):
             for tool in tools:
                 source = source_of(command.source, f"by {tool.source}")

