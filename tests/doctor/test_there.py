@@ -214,7 +214,7 @@ version: 1
 checks:
   - {name: good, command: python3 -m unittest test_a.Good}
   - {name: bad, command: python3 -m unittest test_a.Bad}
-  - {name: "::warning::x", command: python3 -m absent_tool}
+  - {name: "::warning::x", command: ./absent/pytest}
 """
 TESTS = """\
 import unittest
@@ -236,7 +236,7 @@ def test_each_check_is_run_once_and_its_result_said(stage: Stage, tmp_path: Path
     assert bad["state"] == State.WARNING
     assert bad["said"].endswith(": FAILED (failures=1)")
     assert absent["state"] == State.MISSING
-    assert absent["said"].endswith("could not run here: it was not there")
+    assert absent["said"].endswith("./absent/pytest: No such file or directory")
     assert 'setup: [{command: "python3 -m pip install -e . pytest", egress: [python]}]' in absent["fix"]
     assert "  good: passed, " in ran.err
     assert not [line for line in ran.err.splitlines() if line.lstrip().startswith("::warning")]
