@@ -15,10 +15,12 @@ HOSTS = frozenset({"github.com", "docs.github.com"})
 
 _BREAK = "\u200b"
 # `scheme://`, and what browsers take for it: `https:\\`, `https:/\`.
-_SCHEME = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,31}:(?=[/\\]{2})")
-_BARE = re.compile(r"\b(?:www(?=\.)|(?:mailto|xmpp)(?=:))", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?=[/\\]{2})")
+_BARE = re.compile(r"(?<![A-Za-z0-9])(?:www(?=\.)|(?:mailto|xmpp)(?=:))", re.IGNORECASE)
 # `[label]:` where a paragraph may begin, in lists and quotations too: what defines a link, or a footnote.
-_REFERENCE = re.compile(r"^[ \t>*+\-0-9.)]*+\[(?:[^\[\]\\]|\\.){1,999}\](?=:)", re.MULTILINE | re.DOTALL)
+_REFERENCE = re.compile(
+    r"^(?:[ \t>*+\-0-9.)]|\[[ xX]\](?!:))*+\[(?:[^\[\]\\]|\\.){1,999}\](?=:)", re.MULTILINE | re.DOTALL
+)
 _DESTINATION = re.compile(r"\](?=\()")
 # In the parentheses of a link that stays: a place on this page, or one on the same host. Letters that mean something
 # to Markdown or to a browser (quotes, backslashes, entities, another colon) are in neither.
@@ -34,6 +36,15 @@ def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
     text = _BARE.sub(rf"\g<0>{_BREAK}", _REFERENCE.sub(rf"\g<0>{_BREAK}", text))
     text = _DESTINATION.sub(lambda found: _kept_or_broken(found, listed), text)
     return _SCHEME.sub(lambda found: _kept_or_broken(found, listed), text)
+
+
+def foreign_threads_broken(text: str, repository: str, hosts: Collection[str] = HOSTS) -> str:
+    """`text` with no link to an issue, pull request, discussion or commit of another repository than `repository`."""
+
+    def broken(found: re.Match[str]) -> str:
+        return found[0] if found[2].lower() == repository.lower() else f"{found[1]}{_BREAK}"
+
+    return _threads(frozenset(hosts)).sub(broken, text)
 
 
 def _kept_or_broken(found: re.Match[str], listed: re.Pattern[str]) -> str:
@@ -64,6 +75,16 @@ def _listed(hosts: frozenset[str]) -> re.Pattern[str]:
     """The beginning of an address on one of `hosts`. What follows the host must end it: `github.com.evil` does not."""
     names = "|".join(re.escape(host) for host in sorted(hosts))
     return re.compile(rf"\bhttps?://(?:{names})(?![\w.:@\\%-])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def _threads(hosts: frozenset[str]) -> re.Pattern[str]:
+    """The scheme of an address of a thread or commit, and the repository that follows it."""
+    names = "|".join(re.escape(host) for host in sorted(hosts))
+    kinds = "issues|pulls?|discussions|commits?"
+    return re.compile(
+        rf"\b(https?:)(?=//(?:{names})/([\w.%-]{{1,100}}/[\w.%-]{{1,100}})/(?:{kinds})/)", re.IGNORECASE
+    )
 
 
 @lru_cache(maxsize=16)

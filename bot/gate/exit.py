@@ -14,17 +14,18 @@ from urllib.parse import urlsplit
 
 from bot.contracts.errors import GateError
 from bot.contracts.threads import OWN_MARKER
-from bot.gate.addresses import HOSTS, plain_addresses
+from bot.gate.addresses import HOSTS, foreign_threads_broken, plain_addresses
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
-from bot.gate.text import break_images, split_fences, without_unseen
+from bot.gate.text import break_images, split_code, without_unseen
 
 # Fields that people read as text. All others are names that GitHub acts by, which nothing may be changed in.
 _PROSE = frozenset({"title", "body", "summary", "message", "description"})
 _LINES = frozenset({"title"})
 _CONTENT = "content"
 _PULL = re.compile(r"/repos/[^/]+/[^/]+/pulls(?:/\d+)?")
+_OWN = re.compile(r"/repos/([^/]+/[^/]+)/")
 _PLAIN = ("message",)
 _BREAK = "\u200b"
 # Ours, which say how a text looks and nothing else: no attribute but `open`.
@@ -59,8 +60,9 @@ class Exit:
         """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` where a name in it is not."""
         return self._value(path, "", fields)
 
-    def markdown(self, text: str, *, links: bool = True) -> str:
-        """A text that GitHub renders, fit to leave. Without `links` those in it are left as they are."""
+    def markdown(self, text: str, *, links: bool = True, repository: str = "") -> str:
+        """A text that GitHub renders, fit to leave. Without `links` those in it are left as they are, but for threads
+        of other repositories than `repository`: GitHub leaves a note in a thread that a text links to."""
         if reason := self._detector.withhold(text):
             mark = text.rstrip().rpartition("\n")[2]
             kept = (
@@ -68,14 +70,14 @@ class Exit:
             )
             return f"({reason[0].upper()}{reason[1:]}.){kept}"
         return "".join(
-            part if is_code else self._rendered(part, links)
-            for is_code, part in split_fences(text, as_is=True)
+            part if is_code else self._rendered(part, links, repository) for is_code, part in split_code(text)
         )
 
-    def _rendered(self, text: str, links: bool) -> str:
+    def _rendered(self, text: str, links: bool, repository: str) -> str:
         seen = _without_comments(without_unseen(text))
         broken = break_images(_FOREIGN_TAG.sub(rf"\g<0>{_BREAK}", seen))
-        return plain_addresses(broken, self._hosts) if links else broken
+        near = foreign_threads_broken(broken, repository, self._hosts)
+        return plain_addresses(near, self._hosts) if links else near
 
     def _value(self, path: str, name: str, value: object) -> object:
         if isinstance(value, str):
@@ -92,7 +94,8 @@ class Exit:
             return text
         if name not in _PLAIN and name not in _LINES:
             # A pull request's text has the repository's own template in it, whose links are the repository's.
-            return self.markdown(text, links=_PULL.fullmatch(path) is None)
+            own = _OWN.match(path)
+            return self.markdown(text, links=_PULL.fullmatch(path) is None, repository=own[1] if own else "")
         if reason := self._detector.withhold(text):
             return f"({reason})"
         seen = without_unseen(text)

@@ -4,6 +4,10 @@ Everything here was written by a model that read strangers' text, so nothing in 
 load or hide anything, nor lead to a host that is not on the list. Code blocks are never rewritten, since somebody may
 copy what is in them: one that holds what may not leave is held back. What acts in a commit message is not let into one
 either, since a squash merge makes one of a pull request's title and body.
+
+Text is cleaned in three steps. A parser says which lines are code blocks. Outside of them, whatever could act is broken
+wherever it is, inline code included, so that it does not matter how inline Markdown is read. Then `live_parts` parses
+the result and looks at what a page would show: if something still acts, the whole text leaves as one code block.
 """
 
 from __future__ import annotations
@@ -11,34 +15,47 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import count
 
 from bot.gate.addresses import plain_addresses
+from bot.gate.blocks import LANGUAGE, CodeBlock, code_blocks
 from bot.gate.secrets import withhold_if_secret
 
 __all__ = [
+    "MAX_CHARACTERS",
     "break_commit_words",
     "break_images",
     "clean_line",
     "clean_markdown",
     "clean_message",
     "is_seen",
-    "split_fences",
+    "split_code",
     "withhold_if_secret",
     "without_unseen",
 ]
 
+MAX_CHARACTERS = 65_536
+"""GitHub takes no longer body."""
+
 _CUT = "…"
 _ZERO_WIDTH = "\u200b"
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _IMAGE = re.compile(r"!(?=\[)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_MENTION = re.compile(r"@(?=[A-Za-z0-9])")
-_SLASH_COMMAND = re.compile(r"^([ \t>*+-]{0,20})/(?=[A-Za-z])", re.MULTILINE)
+_MENTION = re.compile(r"@(?=[A-Za-z0-9._-])")
+# At the beginning of a line or of a table's cell, after anything that shows no word.
+_SLASH_COMMAND = re.compile(
+    r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|[^\w\n/|&]|_)*+)/(?=[A-Za-z])", re.MULTILINE
+)
+# White space and Markdown's own characters between the words and the number do not show, or do not matter.
 _CLOSING = re.compile(
-    r"\b(close[sd]?|fix(?:es|ed)?|resolve[sd]?|implement(?:s|ed)?)(?=[\s:*_~(\[\\]{0,20}"
+    r"(?:\b|(?<=_))(close[sd]?|fix(?:es|ed)?|resolve[sd]?|implement(?:s|ed)?)(?=(?:&nbsp;|[\s:*_~(\[\\>])*+"
     r"(?:#\d|GH-\d|[\w.-]{1,100}/[\w.-]{1,100}\\?#\d|https?://))",
     re.IGNORECASE,
 )
+# `owner/name#1` and `owner#1`, which leave a note in the thread that they name.
+_FOREIGN_REFERENCE = re.compile(r"(?<=[\w.-])([*~\\]{0,9})#(?=[*_~\\]{0,9}\d)")
+_REFERENCE = re.compile(r"(?:#|\bGH-)(?=\d)", re.IGNORECASE)
+_MOST_REFERENCES = 50
 # What makes CI pass over a commit: `[skip ci]`, `[ci skip]`, `[no ci]`, a trailer `skip-checks`, `***NO_CI***`.
 _SKIPS_CI = re.compile(
     r"\[(?=(?:skip|no)[ -][a-z]{2,12}\]|[a-z]{2,12}[ -]skip\])|\bskip-(?=checks\s{0,20}:)|\*\*\*(?=NO_CI)",
@@ -48,14 +65,21 @@ _SKIPS_CI = re.compile(
 _ENTITY = re.compile(
     r"&(?=#|(?!(?:amp|lt|gt|quot|apos|nbsp|copy|hellip|[mn]dash|times|middot|bull|[lr]arr);)[A-Za-z][A-Za-z0-9]{1,31};)"
 )
+# Where any parser could begin a block: after the marks of lists and quotations. Backticks are no fence before others.
+_FENCE_LIKE = re.compile(
+    r"^((?:[ \t>*+-]|\d{1,9}[.)]|\[[ xX]\])*+)(`{3,}+(?=[^`\n]*$)|~{3,}+)([^\n]*)$", re.MULTILINE
+)
 # GitHub draws these, links and pictures of other hosts included.
+_DRAWN = re.compile(r"mermaid|geojson|topojson|stl|math", re.IGNORECASE)
 _DRAWN_WITH_LINKS = re.compile(
-    r"[`~]{3,}+[ \t]*+(?:mermaid|geojson|topojson)\b(?=.*?(?://|\\\\|\b(?:href|click|img|image)\b))",
-    re.IGNORECASE | re.DOTALL,
+    r"[/\\]{2}\w|:[/\\]{2}|\b(?:href|click|img|image|includegraphics)\b|\burl\s*\(|\\url\b"
+    r"|(?:^[^\S\n]*+|\$)links?\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 # What the redactor and the finder of credentials put in its place.
+_RUN = re.compile(r"`+|~+")
 _MASKED = re.compile(r"\[redacted[ :]")
-_WORKFLOW_COMMAND = re.compile(r"^(\s{0,20})(::|##\[)", re.MULTILINE)
+_WORKFLOW_COMMAND = re.compile(r"^([^\S\n]*+)(::|##\[)", re.MULTILINE)
 _SHOWN_ANYWAY = {"\n", "\t"}
 _EMOJI_JOINERS = {"\u200c", "\u200d", "\ufe0f"}
 # Letters and marks to Unicode, and nothing to a reader.
@@ -70,23 +94,98 @@ def clean_line(text: str, limit: int) -> str:
 
 def clean_markdown(text: str, limit: int) -> str:
     """`text` as Markdown that only says things, at most `limit` characters; fenced code is left as it is."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    parts = (
-        _code_or_why_not(part) if is_code else _harmless_markdown(_visible(part))
-        for is_code, part in split_fences(plain)
-    )  # fmt: skip
-    cut = _shortened("".join(parts), limit)
-    return cut + _closing_fence(cut)
+    from bot.gate.rendered import live_part
+
+    limit = min(limit, MAX_CHARACTERS)
+    cleaned = _cleaned(text, limit, _harmless_markdown, break_commit_words)
+    if live_part(cleaned):
+        whole = CodeBlock(0, 0, "```", "", _visible(_lines_ended(text)[:MAX_CHARACTERS]), nested=False)
+        return _joined([(True, _code_or_why_not(whole, whole.content, break_commit_words))], limit)
+    return cleaned
 
 
 def clean_message(text: str, limit: int) -> str:
     """`text` as the body of a commit message, at most `limit` characters. What acts in one does so in code as well."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    parts = (
-        _code_or_why_not(part, harmless=_harmless) if is_code else _harmless(_visible(part))
-        for is_code, part in split_fences(plain)
+    return _cleaned(text, min(limit, MAX_CHARACTERS), _harmless, _harmless)
+
+
+def split_code(text: str) -> Iterator[tuple[bool, str]]:
+    """Parts of Markdown of ours in order, each with whether it is code. Outside of code without unseen characters."""
+    lines = _split(text)
+    seen = list(map(without_unseen, lines))
+    at = 0
+    for block in code_blocks("".join(seen), html=True):
+        yield False, "".join(seen[at : block.start])
+        first, *inner = lines[block.start : block.end]
+        last = inner.pop() if inner else ""
+        yield not block.nested, without_unseen(first) + "".join(inner) + without_unseen(last)
+        at = block.end
+    yield False, "".join(seen[at:])
+
+
+def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
+    """`text` with everything but its code blocks made harmless.
+
+    If no block holds anything that would act as text, it does not matter what is a block, and each stays where it is.
+    Else every block is moved to the margin. No line around them looks like a fence, so all parsers agree on what is
+    code.
+    """
+    lines = _split(_lines_ended(text)[:MAX_CHARACTERS])
+    seen = list(map(_visible, lines))
+    blocks = code_blocks("".join(seen))
+    written = [_code_or_why_not(block, "".join(lines[block.start : block.end]), code) for block in blocks]
+    sources = ["".join(seen[block.start : block.end]) for block in blocks]
+    in_place = all(
+        own == block.canonical(block.info)
+        and prose(source) == source
+        and not _FENCE_LIKE.search(block.content)
+        for block, own, source in zip(blocks, written, sources, strict=True)
     )
-    return _shortened("".join(parts), limit)
+    parts: list[tuple[bool, str]] = []
+    at, references = 0, count(1)
+    for block, own, source in zip(blocks, written, sources, strict=True):
+        parts.append((False, _prose("".join(seen[at : block.start]), prose, references)))
+        kept = in_place or own.removesuffix("\n") == source
+        parts.append((not block.nested or not in_place, source if kept else own))
+        at = block.end
+    parts.append((False, _prose("".join(seen[at:]), prose, references)))
+    return _joined(parts, limit)
+
+
+def _prose(text: str, harmless: Callable[[str], str], references: Iterator[int]) -> str:
+    """Text without code blocks, made harmless, with no line that a parser could take for a fence."""
+    text = harmless(_FENCE_LIKE.sub(lambda found: f"{found[1]}{found[2][:2]}{found[3]}", text))
+    return _REFERENCE.sub(
+        lambda found: found[0] if next(references) <= _MOST_REFERENCES else f"{found[0]}{_ZERO_WIDTH}", text
+    )
+
+
+def _joined(parts: list[tuple[bool, str]], limit: int) -> str:
+    """Parts of a text, each with whether it is a code block, as one of at most `limit` characters."""
+    whole = "".join(part for _, part in parts)
+    if len(whole) <= limit:
+        return whole
+    left = limit
+    for index, (is_code, part) in enumerate(parts):
+        fence = _RUN.search(part) if is_code else None
+        ending = f"\n{fence[0]}\n" if fence else ""
+        if len(part) + len(_CUT) > left:
+            cut = part[: max(0, left - len(_CUT) - len(ending))].rstrip()
+            if fence and "\n" not in cut:
+                cut = ending = ""
+            return f"{''.join(before for _, before in parts[:index])}{cut}{_CUT}{ending}"
+        left -= len(part)
+    raise AssertionError("a text over the limit has a part that is")
+
+
+def _lines_ended(text: str) -> str:
+    """`text` with a line feed, and nothing else, at the end of each line."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _split(text: str) -> list[str]:
+    """The lines of `text` with their ends. Unlike `str.splitlines`, only a line feed ends a line."""
+    return re.findall(r"[^\n]*\n|[^\n]+\Z", _lines_ended(text))
 
 
 def break_images(text: str) -> str:
@@ -118,18 +217,19 @@ def is_seen(char: str) -> bool:
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
-def _code_or_why_not(block: str, harmless: Callable[[str], str] = break_commit_words) -> str:
-    """A code block as it is, or one that says why it is not there."""
-    if not all(map(is_seen, block)):
+def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], str]) -> str:
+    """A code block as it is, or one that says why it is not there. `source` is what it was before it was parsed."""
+    written = block.canonical(block.info if LANGUAGE.fullmatch(block.info) else "text")
+    if not all(map(is_seen, source)):
         reason = "characters that do not show"
-    elif _MASKED.search(block):
+    elif _MASKED.search(written):
         reason = "a secret, which is masked"
-    elif harmless(block) != block:
+    elif harmless(written) != written:
         reason = "words that would act in a commit message"
-    elif _DRAWN_WITH_LINKS.match(block):
+    elif _DRAWN.fullmatch(block.info) and _DRAWN_WITH_LINKS.search(block.content):
         reason = "a drawing with a link or a picture"
     else:
-        return block
+        return written
     return f"```text\n(a code block was held back: it holds {reason})\n```\n"
 
 
@@ -137,7 +237,7 @@ def _harmless(text: str) -> str:
     """Mentions, closing keywords, slash and workflow commands broken by a character that does not show."""
     text = _MENTION.sub(f"@{_ZERO_WIDTH}", text)
     text = _SLASH_COMMAND.sub(rf"\1{_ZERO_WIDTH}/", text)
-    text = break_commit_words(plain_addresses(text))
+    text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", break_commit_words(plain_addresses(text)))
     return _WORKFLOW_COMMAND.sub(rf"\1{_ZERO_WIDTH}\2", text)
 
 
@@ -150,43 +250,6 @@ def _harmless_markdown(text: str) -> str:
     for pattern in (_ENTITY, _TAG):
         text = pattern.sub(rf"\g<0>{_ZERO_WIDTH}", text)
     return _harmless(break_images(text))
-
-
-def split_fences(text: str, *, as_is: bool = False) -> Iterator[tuple[bool, str]]:
-    """Parts of `text` in order, each with whether it is a fenced code block (its fences included).
-
-    Unless `as_is`, an opening fence loses its indentation: at the margin it belongs to no list or quotation, so
-    nothing but a closing fence can end it, and a reader of Markdown agrees with this one on where code ends.
-    """
-    part: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        match = _FENCE.match(line)
-        if not fence and match and not (line.lstrip(" ")[0] == "`" and "`" in line[match.end() :]):
-            yield False, "".join(part)
-            part, fence = [line if as_is else line.lstrip(" ")], match.group(1)
-        elif fence and match and match.group(1).startswith(fence) and not line[match.end() :].strip():
-            part.append(line)
-            yield True, "".join(part)
-            part, fence = [], ""
-        else:
-            part.append(line)
-    yield bool(fence), "".join(part)
-
-
-def _closing_fence(text: str) -> str:
-    """The fence that `text` leaves open, closed: what is put after it must not become code."""
-    last = ""
-    for is_code, part in split_fences(text):
-        last = part if is_code else ""
-    if not last:
-        return ""
-    opening = _FENCE.match(last)
-    assert opening is not None
-    fence = opening.group(1)
-    final = last.rstrip("\n").rpartition("\n")
-    closed = final[1] and final[2].strip().startswith(fence) and not final[2].strip().strip(fence[0])
-    return "" if closed else ("" if last.endswith("\n") else "\n") + fence + "\n"
 
 
 def _shortened(text: str, limit: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import time
 import unicodedata
 
@@ -10,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.gate.text import clean_line, clean_markdown, clean_message
+from tests.support.text_oracle import fault, live
+from tests.support.text_oracle import text as random_text
 
 BREAK = "\u200b"
 
@@ -27,7 +31,7 @@ def markdown(text: str) -> str:
         ("/agent fix this", f"{BREAK}/agent fix this"),
         ("ping @ada and @org/team", f"ping @{BREAK}ada and @{BREAK}org/team"),
         ("Fixes #12", f"Fixes{BREAK} #12"),
-        ("closes: octo/repo#3", f"closes{BREAK}: octo/repo#3"),
+        ("closes: octo/repo#3", f"closes{BREAK}: octo/repo#{BREAK}3"),
         ("::set-output name=x::y", f"{BREAK}::set-output name=x::y"),
         ("Tidy up [skip ci]", f"Tidy up [{BREAK}skip ci]"),
         ("[CI Skip] [no ci] [actions skip]", f"[{BREAK}CI Skip] [{BREAK}no ci] [{BREAK}actions skip]"),
@@ -100,17 +104,17 @@ def test_what_acts_in_a_commit_message_does_so_in_code_too(code: str) -> None:
 
 def test_an_indented_or_longer_fence_is_one_too() -> None:
     text = "  ~~~~\n@a\n~~~\n@b\n  ~~~~\n"
-    assert markdown(text) == text.lstrip()
+    assert markdown(text) == "~~~~\n@a\n~~~\n@b\n~~~~\n"
 
 
 def test_a_fence_in_a_list_hides_nothing_that_follows_the_list() -> None:
     """A list item that ends takes its open fence with it, so an indented fence would not reach this far."""
-    assert markdown("- a\n\n  ```\n@ada\n") == "- a\n\n```\n@ada\n```\n"
+    assert markdown("- a\n\n  ```\n@ada\n") == f"- a\n\n  ```\n@{BREAK}ada\n"
     assert markdown("- ```\n@ada\n") == f"- ```\n@{BREAK}ada\n"
 
 
 def test_a_tilde_fence_may_have_backticks_in_its_first_line() -> None:
-    assert markdown("~~~ a`b\n@x\n~~~\n@y") == f"~~~ a`b\n@x\n~~~\n@{BREAK}y"
+    assert markdown("~~~ a`b\n@x\n~~~\n@y") == f"~~~text\n@x\n~~~\n@{BREAK}y"
 
 
 def test_what_follows_a_closed_fence_is_cleaned_again() -> None:
@@ -233,3 +237,74 @@ def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str
 def test_a_drawing_that_leads_nowhere_and_code_with_links_stay() -> None:
     for block in ("```mermaid\ngraph TD; A-->B\n```\n", '```html\n<img src="https://a.example/x">\n```\n'):
         assert clean_markdown(block, 5000) == block
+
+
+@pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x85\u2028\u2029\0\u200b\ud83d")
+@pytest.mark.parametrize("fence", ["~~~", "```"])
+def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str) -> None:
+    """Breaks: bot/gate/text.py "[^\\n]*\\n|[^\\n]+". To GitHub none of these ends a line, so what follows is no code."""
+    assert live(markdown(f"Hello{separator}{fence}\n@org/team\n")) == []
+    assert f"@{BREAK}org/team" in markdown(f"Hello{separator}{fence}\n@org/team\n")
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["~~~suggestion `", "```suggestion", "~~~&#115;uggestion", "> ~~~suggestion `",
+     "1. ```\\suggestion", "```Suggestion:-0+1"],
+)  # fmt: skip
+def test_a57_no_fence_in_any_form_makes_a_suggestion(opening: str) -> None:
+    """Breaks: bot/gate/text.py "block.info if LANGUAGE.fullmatch(block.info) else"."""
+    mark = opening[: opening.find(opening.lstrip("> 1.")[0])].replace("1. ", "   ")
+    shown = markdown(f"{opening}\n{mark}@ada\n")
+    assert live(shown) == []
+    assert "uggestion" not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '~~~&#109;ermaid `\ngraph TD\nclick A "https://e.example"\n~~~',
+        '> ```mermaid\n> graph TD\n> click A "//e.example"\n> ```',
+        '- ~~~mermaid\n  graph TD\n  A@{ img: "//e.example/a.png" }\n  ~~~',
+        "```math\n\\href{/\\e.example}{x}\n```",
+    ],
+)
+def test_a58_no_drawing_with_a_link_leaves_in_any_block(text: str) -> None:
+    """Breaks: bot/gate/text.py "_DRAWN_WITH_LINKS.search(block.content)"."""
+    shown = markdown(text)
+    assert live(shown) == []
+    assert not re.search(r"(?:`{3}|~{3})(?:mermaid|math|&)", shown)
+
+
+@pytest.mark.parametrize("space", [" " * 25, "&nbsp;", "\u00a0", "\n> ", "\\\n", " &nbsp; **", "\t\u2003"])
+def test_a59_no_white_space_closes_an_issue(space: str) -> None:
+    """Breaks: bot/gate/text.py "(?:&nbsp;|"."""
+    assert f"Fixes{BREAK}" in markdown(f"Fixes{space}#12")
+    assert live(markdown(f"> Fixes{space}#12")) == []
+
+
+def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads() -> None:
+    """Breaks: bot/gate/text.py "_FOREIGN_REFERENCE.sub("."""
+    assert markdown("see other/repo#1, ada#2 and #3") == f"see other/repo#{BREAK}1, ada#{BREAK}2 and #3"
+    assert len(re.findall(r"#\d", markdown("".join(f"#{n} " for n in range(5178))))) == 50
+
+
+@pytest.mark.parametrize("text", ["_fixes #1_", "[](x)/agent", "- [ ] [r]: //e.example\n\n[r]", "12https://e.example",
+                                  "a@.example.org", "_www.e.example_"])  # fmt: skip
+def test_a61_what_the_patterns_miss_leaves_as_code(text: str) -> None:
+    """Breaks: bot/gate/text.py "if live_part(cleaned):"."""
+    assert live(markdown(text)) == []
+    assert markdown(markdown(text)) == markdown(text)
+
+
+def test_random_texts_do_nothing_on_the_page_of_cmark_gfm() -> None:
+    source = random.Random(20)
+    assert [
+        (sample, found) for sample in (random_text(source) for _ in range(1500)) if (found := fault(sample))
+    ] == []
+
+
+def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts() -> None:
+    text = "1. Run\n   ```sh\n   make # all\n   ```\n2. Then:\n\n   ~~~\n   x\n   ~~~\n"
+    assert markdown(text) == text
+    assert clean_markdown(text * 2000, 10**9).count("make") < 3000, "GitHub takes 65,536 characters"

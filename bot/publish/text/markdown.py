@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from bot.gate.blocks import code_blocks
+
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
@@ -16,7 +18,9 @@ _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _NO_PROSE = re.compile(r"\s*(?:#|[-*+] |>|\d+[.)] |\||&lt;|    )")
 # Not behind a common abbreviation.
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+(?=[A-Z`*_\"'(\[])")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+(?![^\w\s]*/|```)(?=[A-Z`*_\"'(\[])"
+)
 _BIG_HEADING = re.compile(r"^( {0,3})#{1,2}(?=\s)")
 
 
@@ -54,28 +58,25 @@ def fenced(text: str) -> str:
 
 def quoted(markdown: str) -> str:
     """A block quote."""
-    return "\n".join(f"> {line}".rstrip() for line in markdown.splitlines())
+    return "\n".join(f"> {line}".rstrip() for line in markdown.removesuffix("\n").split("\n"))
 
 
 def contained(markdown: str) -> str:
     """Markdown that ends where it ends: open fences closed, no live HTML, no heading above our own."""
-    lines: list[str] = []
-    fence = ""
-    for line in markdown.strip().splitlines():
-        if fence:
-            lines.append(line)
-            if _closes(line, fence):
-                fence = ""
-            continue
-        opening = _FENCE.match(line)
-        if opening:
-            fence = opening.group(1)
-            lines.append(line)
-        else:
-            lines.append(_BIG_HEADING.sub(r"\1###", _without_tags(line)))
-    if fence:
-        lines.append(fence)
-    return "\n".join(lines)
+    # The first line keeps its indentation, which may make it code.
+    text = markdown.strip("\n").rstrip()
+    lines = text.split("\n")
+    parts: list[str] = []
+    at, ending = 0, ""
+    for block in code_blocks(text):
+        parts += [_BIG_HEADING.sub(r"\1###", _without_tags(line)) for line in lines[at : block.start]]
+        parts += lines[block.start : block.end]
+        at = block.end
+        closed = block.end - block.start > 1 and _closes(lines[block.end - 1], block.fence)
+        ending = "" if closed or block.nested else block.fence
+    if at >= len(lines) and ending:
+        return "\n".join([*parts, ending])
+    return "\n".join([*parts, *(_BIG_HEADING.sub(r"\1###", _without_tags(line)) for line in lines[at:])])
 
 
 def folded(markdown: str) -> str:

@@ -5,15 +5,10 @@ What may leave is the gate's to say, how it is written down `markdown.py`'s; the
 
 from __future__ import annotations
 
-import re
-
 from bot.gate.text import break_commit_words, clean_line, clean_markdown, withhold_if_secret
 from bot.publish.text import markdown
 
 TAIL_LIMIT = 2_500
-# An info string is more than a word only where somebody hides what it is: entities and escapes are decoded in it.
-_INFO = re.compile(r"(?<![`~])(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
-_LANGUAGE = re.compile(r"[ \t]*(?!suggest)[A-Za-z0-9_+#.-]{1,30}[ \t]*", re.IGNORECASE)
 
 
 def shown_line(text: str, limit: int = 300) -> str:
@@ -30,13 +25,13 @@ def shown_markdown(text: str, limit: float) -> str:
     """Markdown by somebody else, ending where it ends, and without blocks that GitHub would offer to apply."""
     most = int(limit)
     cleaned = markdown.shortened(clean_markdown(_gated(text, most), 4 * most), most)
-    return markdown.contained(_INFO.sub(_plain_info, cleaned))
+    return markdown.contained(cleaned)
 
 
 def shown_answer(text: str, limit: int, rest: str) -> str:
     """Markdown by a model, whole if it has at most `limit` characters; else cut at a paragraph, and `rest`, which is
     Markdown of ours, says where the rest is."""
-    whole = markdown.contained(_INFO.sub(_plain_info, clean_markdown(_gated(text, limit), 4 * limit)))
+    whole = markdown.contained(clean_markdown(_gated(text, limit), 4 * limit))
     if len(whole) <= limit:
         return whole
     cut = whole[: limit - len(rest) - 20]
@@ -68,11 +63,6 @@ def shown_tail(text: str) -> str:
 def clean_tail(text: str) -> str:
     printable = "".join(c for c in text if c == "\n" or c == "\t" or (c.isprintable() and c != "\ufeff"))
     return printable if len(printable) <= TAIL_LIMIT else "…" + printable[-TAIL_LIMIT:]
-
-
-def _plain_info(found: re.Match[str]) -> str:
-    info = found[2]
-    return found[0] if not info.strip() or _LANGUAGE.fullmatch(info) else f"{found[1]}text"
 
 
 def _gated(text: str, limit: int) -> str:
