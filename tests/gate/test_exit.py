@@ -284,3 +284,13 @@ def test_a_long_text_costs_linear_time(piece: str) -> None:
     started = time.process_time()
     door.markdown(piece * (200_000 // len(piece)))
     assert time.process_time() - started < 5
+
+
+def test_a60_a_link_to_a_thread_of_another_repository_does_not_leave() -> None:
+    """Breaks: bot/gate/exit.py "foreign_threads_broken(broken, repository, self._hosts)"."""
+    text = "https://github.com/o/r/pull/1 and [x](https://github.com/other/r/issues/2)"
+    for path in ("/repos/o/r/issues/3/comments", "/repos/o/r/pulls/4"):
+        sent = OUT(path, {"body": text})
+        assert isinstance(sent, dict)
+        assert "https://github.com/o/r/pull/1" in sent["body"]
+        assert "https://github.com/other" not in sent["body"]

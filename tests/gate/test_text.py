@@ -242,7 +242,7 @@ def test_a_drawing_that_leads_nowhere_and_code_with_links_stay() -> None:
 @pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x85\u2028\u2029\0\u200b\ud83d")
 @pytest.mark.parametrize("fence", ["~~~", "```"])
 def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str) -> None:
-    """Breaks: bot/gate/text.py "[^\\n]*\\n|[^\\n]+". To GitHub none of these ends a line, so what follows is no code."""
+    """Breaks: bot/gate/text.py "_lines_ended(text)". To GitHub none of these ends a line, so no code follows."""
     assert live(markdown(f"Hello{separator}{fence}\n@org/team\n")) == []
     assert f"@{BREAK}org/team" in markdown(f"Hello{separator}{fence}\n@org/team\n")
 
