@@ -67,6 +67,9 @@ def detect(paths: Collection[str], read: Read) -> Detected:
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "go.mod", "Cargo.toml", "pom.xml")
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,60}")  # a folder's name gets into a command
 _MOST_FOLDERS = 6
+_CARGO_VALUE = re.compile(
+    r"-[pFj]|--(package|features|target|test|bin|example|profile|exclude|manifest-path|jobs|color)"
+)
 _NO_PROJECT = re.compile(
     r"(?i)(test|example|fixture|sample|doc|bench|fuzz|demo|script|tool|third_?party|vendor)"
 )
@@ -190,7 +193,7 @@ class _Detection:
         """Make checks of the candidates so far."""
         for kind in Kind:
             chosen = [one for one in self.candidates if one.kind is kind]
-            for one in _without_coverage(chosen):
+            for one in sorted(_without_coverage(chosen), key=_names_tests):
                 if sum(check.kind is kind for check in self.checks) < _MOST[kind]:
                     self._check(one)
         self.candidates.clear()
@@ -499,6 +502,18 @@ def _without_coverage(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """Without the run for coverage, if the same tests are run without."""
     plain = [one for one in candidates if not re.search(r"cov", " ".join(one.command.words))]
     return plain or list(candidates)
+
+
+def _names_tests(candidate: _Candidate) -> bool:
+    """Whether a `cargo test` runs only the tests with some name; CI may run the whole suite beside it."""
+    words = unwrapped(candidate.command.words)
+    if tuple(words[:2]) != ("cargo", "test"):
+        return False
+    own = words[2 : words.index("--")] if "--" in words else words[2:]
+    return any(
+        not word.startswith("-") and not _CARGO_VALUE.fullmatch(before)
+        for before, word in zip(("", *own), own, strict=False)
+    )
 
 
 def _name(line: str, others: Sequence[DetectedCheck]) -> str:

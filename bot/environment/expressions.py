@@ -58,7 +58,7 @@ def substitute(text: str, values: Mapping[str, Any]) -> str:
 
     def known(match: re.Match[str]) -> str:
         value = evaluate(match[1], values)
-        return match[0] if value is UNKNOWN or isinstance(value, dict | list) else _written(value)
+        return match[0] if value is UNKNOWN or isinstance(value, dict | list) else written(value)
 
     return _IN_TEXT.sub(known, text)
 
@@ -102,14 +102,15 @@ def _compared(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[A
         right, after = _single(rest[1:], values, depth)
         if left is UNKNOWN or right is UNKNOWN:
             return UNKNOWN, after
-        equal = _written(left).lower() == _written(right).lower()
+        equal = written(left).lower() == written(right).lower()
         return equal if rest[0][1] == "==" else not equal, after
     if rest and rest[0][1] in ("<", ">", "<=", ">="):
         return UNKNOWN, _single(rest[1:], values, depth)[1]
     return left, rest
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
+    """`value` as GitHub writes it into a text: nothing for null, `true` for a boolean."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.environment.detected import Omission, Read, Version, source_of
-from bot.environment.expressions import UNKNOWN, evaluate, substitute
+from bot.environment.expressions import UNKNOWN, evaluate, substitute, written
 
 _FOLDER = ".github/workflows/"
 _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS = 40, 60, 80, 64
@@ -160,7 +160,7 @@ class _Reader:
         values = dict(leg)
         for environment in (self.content.get("env"), job.get("env")):
             for key, value in _mapping(environment).items():
-                text = substitute(str(value), values)
+                text = substitute(written(value), values)
                 values[f"env.{key}"] = UNKNOWN if "${{" in text else text
         return values
 
@@ -212,7 +212,7 @@ class _Reader:
                 _settled(substitute(script, {**values, **_own_values(own_given, values)})),
                 _folder(folder),
                 _variables({**given, **own_given}, values),
-                _variables(_mapping(self.content.get("env")) | _mapping(job.get("env")), values),
+                _variables(_mapping(self.content.get("env")) | _mapping(job.get("env")), values, empty=True),
             )
         )
 
@@ -225,7 +225,7 @@ class _Reader:
         actions[name] = given
         if tool := _SETUPS.get(short):
             for key, value in given.items():
-                text = substitute(str(value), values)
+                text = substitute(written(value), values)
                 if str(key) == f"{tool}-version" and "${{" not in text and len(text) < 40:
                     self.found.versions.append(Version(tool, source_of(text), source))
         if uses.startswith("./") and not uses.startswith("./.github/workflows"):
@@ -298,18 +298,16 @@ def _folder(text: str) -> str:
     return normal if re.fullmatch(r"[\w][\w./-]*", normal) and ".." not in normal.split("/") else "?"
 
 
-def _variables(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
+def _variables(given: Mapping[str, Any], values: Mapping[str, Any], *, empty: bool = False) -> dict[str, str]:
     found = {}
     for key, value in given.items():
-        text = substitute(str(value), values)
-        if isinstance(value, bool):
-            text = text.lower()
+        text = substitute(written(value), values)
         name = str(key)
         if (
             _VARIABLE.fullmatch(name)
             and not _COSMETIC.match(name)
             and "${{" not in text
-            and text.strip()
+            and (empty or text.strip())
             and text.isprintable()
         ):
             found[name] = text
@@ -317,7 +315,7 @@ def _variables(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
 
 
 def _own_values(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"env.{key}": substitute(str(value), values) for key, value in given.items()}
+    return {f"env.{key}": substitute(written(value), values) for key, value in given.items()}
 
 
 _IF = re.compile(r"^\s*(if|elif)\s+\[\[?\s+(.*?)\s+(==|=|!=)\s+(.*?)\s+\]\]?\s*;\s*then\s*$")

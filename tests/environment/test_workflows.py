@@ -322,3 +322,17 @@ def test_the_step_that_compiles_runs_no_code_of_the_tests(tmp_path: Path) -> Non
     )
     assert done.stdout.startswith("ok ")
     assert not (tmp_path / "ran").exists()
+
+
+def test_of_two_cargo_tests_the_whole_suite_is_taken_and_null_is_empty_in_a_variable() -> None:
+    """As BurntSushi/memchr does it."""
+    text = workflow(
+        """
+- run: ${{ env.CARGO }} test --verbose $TARGET --features std byte_order -- --nocapture
+- run: ${{ env.CARGO }} test --verbose $TARGET --features std
+""",
+        "env:\n  CARGO: cargo\n  TARGET:\n",
+    )
+    files = {"Cargo.toml": '[package]\nname = "x"\nversion = "0.1.0"\n', "src/lib.rs": ""}
+    [command] = commands(found(files, text))
+    assert command.endswith("cargo test --verbose --features std")
