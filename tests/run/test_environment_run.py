@@ -102,7 +102,7 @@ def test_setup_as_init_writes_it_makes_no_folder_that_the_checkout_has(
     policy = PYTHON[".github/agent.yml"] + 'setup: [{command: "[ -d .venv ] || (false)", egress: [python]}]\n'
     repo = make_repository(tmp_path / "app", {**PYTHON, ".github/agent.yml": policy})
     editable(repo, "pip")
-    assert states(fixed(cli, repo, sandbox)) == ["passed", "not_run"]  # nothing was changed
+    assert states(fixed(cli, repo, sandbox, shell("echo new > new.txt"))) == ["passed", "passed"]
 
 
 @both
