@@ -68,7 +68,7 @@ def propose(detected: Detected, provider: str, *, tasks: bool, reviews: bool = F
     them, with `reviews` the workflow that reviews each pull request."""
     found = [
         Proposed(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
-        Proposed(WORKFLOW, workflow_text(provider), "the workflow that hears /agent"),
+        Proposed(WORKFLOW, workflow_text(provider), "the workflow that answers /agent"),
     ]
     if reviews:
         found.append(

@@ -21,6 +21,7 @@ _LOCKS = {
     "package-lock.json": "npm",
     "npm-shrinkwrap.json": "npm",
 }
+_FROZEN = ("--frozen-lockfile", "--immutable")
 
 
 def manifest(read: Read, folder: str = "") -> dict[str, Any]:
@@ -65,8 +66,12 @@ def setup_of(
             words.append("--no-package-lock")
         return Step(shlex.join(words), source, ("node",), MODULES)
     words = list(own[1:]) if own else ["install"]
-    if not any(word in ("--frozen-lockfile", "--immutable") for word in words):
-        words.append("--immutable" if _is_berry(paths) else "--frozen-lockfile")
+    if any(name in paths for name in _LOCKS):
+        if not any(word in _FROZEN for word in words):
+            words.append("--immutable" if _is_berry(paths) else "--frozen-lockfile")
+    else:  # without a lock file package managers refuse to be frozen
+        words = [word for word in words if word not in (*_FROZEN, "--no-lockfile")]
+        words += [] if _is_berry(paths) else ["--no-lockfile"]
     if "install" not in words and "i" not in words:
         words.insert(0, "install")
     place = (

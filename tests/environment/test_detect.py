@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -100,3 +101,22 @@ def test_the_detected_make_target_is_one_that_make_knows(tmp_path: Path) -> None
         command.split(), cwd=tmp_path, env=alone, capture_output=True, text=True, check=False
     )
     assert done.stdout == "ran\n"
+
+
+@pytest.mark.parametrize(
+    ("manager", "extra", "install"),
+    [
+        ("pnpm@10.0.0", {"pnpm-lock.yaml": ""}, "pnpm install --frozen-lockfile"),
+        ("pnpm@10.0.0", {}, "pnpm install --no-lockfile"),
+        ("yarn@1.22.22", {}, "yarn install --no-lockfile"),
+        ("yarn@4.1.0", {".yarnrc.yml": ""}, "yarn install"),
+        ("yarn@4.1.0", {".yarnrc.yml": "", "yarn.lock": ""}, "yarn install --immutable"),
+    ],
+)
+def test_an_install_is_frozen_only_if_there_is_a_lock_file(
+    manager: str, extra: dict[str, str], install: str
+) -> None:
+    package = {"packageManager": manager, "scripts": {"test": "ava"}, "devDependencies": {"ava": "6"}}
+    files = {"package.json": json.dumps(package), **extra}
+    [step] = detect(files, files.get).setup
+    assert step.command.rstrip(")").endswith(install)
