@@ -60,13 +60,13 @@ def tell_model(results: Sequence[CheckResult]) -> str:
     for result in results:
         head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_gone(result)}"
         names = _newly_failing(result)
-        told = (
+        summary = (
             f"{head} Tests that fail now and did not before, in the lines with |:\n{_quoted(names)}\n"
             if names
             else f"{head} "
         )
         parts.append(
-            f"{told}Its output, in the lines with |, ends:\n{_quoted(short_tail(result.after.tail))}"
+            f"{summary}Its output, in the lines with |, ends:\n{_quoted(short_tail(result.after.tail))}"
         )
     parts.append(
         "Fix your change, or say in `describe_change` why this is right. The tool host was started anew: view a "

@@ -26,7 +26,7 @@ _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _SCRIPT_RUNNERS = ("jest", "vitest")
 """Those that can choose the tests related to a file."""
 _MOST_SCRIPTS = 50
-_ALL_OF_THEM = frozenset({"run-s", "run-p", "npm-run-all", "npm-run-all2"})
+_RUN_SCRIPTS = frozenset({"run-s", "run-p", "npm-run-all", "npm-run-all2"})
 _WHICH_TESTS = frozenset({"python", "rust"})
 
 
@@ -74,7 +74,7 @@ def _scripts_of(words: Sequence[str]) -> Sequence[str]:
         rest = [word for word in words[1:] if not word.startswith("-") and word not in ("run", "run-script")]
         return rest[:1]
     return (
-        [word for word in words[1:] if not word.startswith("-")] if words and words[0] in _ALL_OF_THEM else ()
+        [word for word in words[1:] if not word.startswith("-")] if words and words[0] in _RUN_SCRIPTS else ()
     )
 
 

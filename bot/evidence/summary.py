@@ -6,7 +6,6 @@ remedy never does: it is a line of ours for one of a few kinds of projects.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +13,8 @@ from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import Tier
 from bot.contracts.wording import count_of, sentence
+from bot.environment.commands import Use, commands_of, use_of
+from bot.environment.workflows import Script
 from bot.evidence.compare import failing
 from bot.evidence.judge import NO_TESTS
 from bot.evidence.words import number_of
@@ -73,46 +74,6 @@ _TOOLS = (
     _Tool(("go",), (".go",), "go test ./...", "go mod download", "go", "go mod download"),
     _Tool(("cargo",), (".rs",), "cargo test", "cargo fetch", "rust", "cargo fetch"),
 )  # fmt: skip
-_TEST_WORDS = frozenset(
-    {
-        "test",
-        "pytest",
-        "unittest",
-        "tox",
-        "nox",
-        "jest",
-        "vitest",
-        "mocha",
-        "ava",
-        "nextest",
-        "rspec",
-        "phpunit",
-        "ctest",
-    }
-)
-_LINT_WORDS = frozenset(
-    {
-        "ruff",
-        "mypy",
-        "black",
-        "flake8",
-        "isort",
-        "pylint",
-        "pyright",
-        "ty",
-        "eslint",
-        "prettier",
-        "biome",
-        "tsc",
-        "fmt",
-        "gofmt",
-        "clippy",
-        "vet",
-        "lint",
-        "format",
-        "typecheck",
-    }
-)
 _OTHER = _Tool((), (), "make test", "", "", "")
 
 
@@ -148,9 +109,11 @@ def verifies(check: CheckResult) -> bool:
 
 
 def _runs_tests(check: CheckResult) -> bool:
-    """By its tests, else by the words of its command."""
-    words = set(re.findall(r"[a-z0-9]+", check.command.lower()))
-    return check.tests is not None or (bool(words & _TEST_WORDS) and not words & _LINT_WORDS)
+    """Whether tests were counted, or else the command is known to run some."""
+    if check.tests is not None:
+        return True
+    commands = commands_of(Script(check.command), "")
+    return any(command.words and use_of(command.words) is Use.TESTS for command in commands)
 
 
 def _is_related(check: CheckResult) -> bool:

@@ -75,8 +75,8 @@ def newly_failing(tests: TestChanges | None) -> tuple[list[tuple[str, str]], int
 def short_tail(output: str) -> str:
     """The last lines of a command's output, the long ones cut: a dump of one value is no reason."""
     lines = [line.rstrip() for line in output.rstrip().splitlines()]
-    shown = [_cut(line) for line in lines[-_TAIL_LINES:]]
-    return "\n".join([*(["…"] if len(lines) > _TAIL_LINES else []), *shown])
+    last = [_cut(line) for line in lines[-_TAIL_LINES:]]
+    return "\n".join([*(["…"] if len(lines) > _TAIL_LINES else []), *last])
 
 
 def _cut(line: str) -> str:

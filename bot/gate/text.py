@@ -6,7 +6,7 @@ copy what is in them: one that holds what may not leave is held back. What acts 
 either, since a squash merge makes one of a pull request's title and body.
 
 Text is cleaned in three steps. A parser says which lines are code blocks. Outside of them, whatever could act is broken
-wherever it is, inline code included, so that it does not matter how inline Markdown is read. Then `live_parts` parses
+wherever it is, inline code included, so that it does not matter how inline Markdown is read. Then `live_part` parses
 the result and looks at what a page would show: if something still acts, the whole text leaves as one code block.
 """
 
@@ -76,8 +76,8 @@ _DRAWN_WITH_LINKS = re.compile(
     r"|(?:^[^\S\n]*+|\$)links?\b",
     re.IGNORECASE | re.MULTILINE,
 )
-# What the redactor and the finder of credentials put in its place.
 _RUN = re.compile(r"`+|~+")
+# What the redactor and the finder of credentials put in a secret's place.
 _MASKED = re.compile(r"\[redacted[ :]")
 _WORKFLOW_COMMAND = re.compile(r"^([^\S\n]*+)(::|##\[)", re.MULTILINE)
 _SHOWN_ANYWAY = {"\n", "\t"}

@@ -194,8 +194,8 @@ class Trees:
         folders = folders_in(base.tree, self._checkout.git, self._history.paths())
         targets = [one.path for one in folders if one.is_build_output]
         newer = tuple(build_caches.of_round(base.home, base.tree, targets))
-        kept = (one for one in outfit.caches if not any(one.place.startswith(new.place) for new in newer))
-        return (*kept, *newer)
+        older = (one for one in outfit.caches if not any(one.place.startswith(new.place) for new in newer))
+        return (*older, *newer)
 
     def _steps(self) -> tuple[SetupStep, ...]:
         """The setup without steps for folders that the checkout has already, as `init` writes them."""

@@ -161,7 +161,10 @@ def test_a_forks_pushes_are_asked_of_the_fork(tmp_path: Path) -> None:
     assert "pushes mallory/calc fix" in threads.asked
 
 
-NEWER = "Somebody pushed to pull request #7 after this command; its head is now aaaaaaaaaaaa. Check it and repeat the command."  # noqa: E501
+NEWER = (
+    "Somebody pushed to pull request #7 after this command; its head is now aaaaaaaaaaaa. "
+    "Check it and repeat the command."
+)
 PUSHES: dict[str, list[PushData]] = {
     "a push after the command": [PushData(OLD, HEAD, LATER), PushData(ZERO, OLD, EARLIER)],
     "a push to and fro after the command": [

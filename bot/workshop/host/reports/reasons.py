@@ -17,7 +17,7 @@ _LOOK = 14
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _DETAIL = re.compile(r"(?:[-+] )?(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|left|right|got) {0,40}:.*")
 _LOCATION = re.compile(r"(?:at |> |\d+ \||# \.|stack backtrace:|note: ).*")
-_UNTOLD = frozenset({"", "failed", "failure", "error", "collection failure", "test failed"})
+_NO_REASON = frozenset({"", "failed", "failure", "error", "collection failure", "test failed"})
 
 Reason = tuple[str, Sequence[str]]
 
@@ -25,18 +25,18 @@ Reason = tuple[str, Sequence[str]]
 def one_line(lines: Sequence[str]) -> str:
     """The first line that says something, and what was expected and received if that follows."""
     plain = [_COLOUR.sub("", line[: 4 * _LONGEST]).strip() for line in lines[:_LOOK]]
-    told = [line for line in plain if line]
-    if not told:
+    filled = [line for line in plain if line]
+    if not filled:
         return ""
-    if told[0].endswith(":") and len(told) > 1 and not _DETAIL.fullmatch(told[1]):
-        told[:2] = [f"{told[0]} {told[1]}"]
+    if filled[0].endswith(":") and len(filled) > 1 and not _DETAIL.fullmatch(filled[1]):
+        filled[:2] = [f"{filled[0]} {filled[1]}"]
     details = []
-    for line in told[1:]:
+    for line in filled[1:]:
         if _LOCATION.fullmatch(line):
             break
         if _DETAIL.fullmatch(line):
             details.append(line)
-    reason = "; ".join([told[0], *details[:2]])
+    reason = "; ".join([filled[0], *details[:2]])
     reason = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
     return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
 
@@ -44,7 +44,7 @@ def one_line(lines: Sequence[str]) -> str:
 def of_junit(message: str, text: str) -> Sequence[str]:
     """The message of a failure, or its text if the message says no more than that it failed."""
     lines = text.splitlines()
-    if message.strip().lower() not in _UNTOLD:
+    if message.strip().lower() not in _NO_REASON:
         return message.splitlines()
     marked = [line[1:] for line in lines if line.startswith("E   ")]
     return (
@@ -139,11 +139,11 @@ def go_json(lines: Sequence[str]) -> Iterator[Reason]:
             event = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        package, said = event.get("Package") or event.get("ImportPath"), event.get("Output")
-        if isinstance(package, str) and isinstance(said, str):
-            printed.setdefault(package.partition(" ")[0], []).append(said.rstrip("\n"))
-    for some in printed.values():
-        yield from go(some)
+        package, output = event.get("Package") or event.get("ImportPath"), event.get("Output")
+        if isinstance(package, str) and isinstance(output, str):
+            printed.setdefault(package.partition(" ")[0], []).append(output.rstrip("\n"))
+    for package_lines in printed.values():
+        yield from go(package_lines)
 
 
 _CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
@@ -229,12 +229,12 @@ def tap(lines: Sequence[str]) -> Iterator[Reason]:
         if found := _TAP_BAD.fullmatch(line):
             name = found[1].replace("\\#", "#")
         elif name and (found := _TAP_ERROR.fullmatch(line)):
-            said = (
+            message = (
                 lines[place + 1 : place + 3]
                 if found[1] in ("|-", "|", ">-", ">")
                 else [found[1].strip("'\"")]
             )
-            yield name, said
+            yield name, message
             name = ""
         elif line.strip() in ("...", "ok"):
             name = ""

@@ -40,10 +40,10 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     first = given.integer(arguments, "offset", 1, 1, 1 << 40)
     limit = given.integer(arguments, "limit", MAX_LINES, 1, MAX_LINES)
     path = resolve_readable(context, asked)
-    name, wanted = relative(context, path), arguments.get("limit")
+    name = relative(context, path)
     with opened(context, path, asked) as (fd, status):
         if status.st_size > LARGE:
-            return _large(context, fd, name, status.st_size, first, limit, wanted)
+            return _large(context, fd, name, status.st_size, first, limit)
         data = read_all(fd, name)
     try:
         text = decode(data)
@@ -52,7 +52,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     no_range = arguments.get("offset") is None and arguments.get("limit") is None
     if no_range and inside(str(path), context.real_root) and count_lines(to_lf(text.content)) > LONG:
         return _long(context, path, name, data, text)
-    return _whole(context, path, name, data, text, first, limit, wanted)
+    return _whole(context, path, name, data, text, first, limit)
 
 
 def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> ToolOutcome:
@@ -77,14 +77,7 @@ def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> T
 
 
 def _whole(
-    context: Context,
-    path: Path,
-    name: str,
-    data: bytes,
-    text: Text,
-    first: int,
-    limit: int,
-    wanted: object = None,
+    context: Context, path: Path, name: str, data: bytes, text: Text, first: int, limit: int
 ) -> ToolOutcome:
     lf = to_lf(text.content)
     window = of_text(lf, first, limit)
@@ -97,12 +90,10 @@ def _whole(
     notes = [text.encoding.label, line_ends(text.content).label]
     if data and not lf.endswith("\n"):
         notes.append("no line end after the last line")
-    return _outcome(name, window, [note for note in notes if note], wanted)
+    return _outcome(name, window, [note for note in notes if note], limit)
 
 
-def _large(
-    context: Context, fd: int, name: str, size: int, first: int, limit: int, wanted: object
-) -> ToolOutcome:
+def _large(context: Context, fd: int, name: str, size: int, first: int, limit: int) -> ToolOutcome:
     """A file over `LARGE`: read up to the lines asked for, and no further."""
     try:
         head = os.pread(fd, SNIFF, 0)
@@ -117,11 +108,11 @@ def _large(
             f"{name} ends before line {first}. Use a smaller offset, or look at its end with bash: tail."
         )
     notes = [f"{size} bytes, too large to edit", *(["with byte order mark"] if mark else [])]
-    return _outcome(name, window, notes, wanted)
+    return _outcome(name, window, notes, limit)
 
 
-def _outcome(name: str, window: Window, notes: list[str], wanted: object) -> ToolOutcome:
-    """`wanted` is the call's own `limit`: if it got that many lines, it knows how to go on."""
+def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOutcome:
+    """Says how to go on, unless the call got as many lines as its own `limit`: it knows."""
     if not window.lines:
         return ToolOutcome(f"{name} is empty.", metadata={"path": name, "total": 0})
     count = f"{window.total} lines" if window.total != 1 else "1 line"
@@ -134,7 +125,8 @@ def _outcome(name: str, window: Window, notes: list[str], wanted: object) -> Too
         lines = "1 long line was" if window.cut == 1 else f"{window.cut} long lines were"
         more = f"cut -c {MAX_LINE + 1}-{2 * MAX_LINE}"  # bash shows no longer lines either
         tail += f"[{lines} cut; bash shows more: sed -n LINEp FILE | {more}]\n"
-    if window.more and (window.total is None or len(window.lines) != wanted):
+    chosen_here = limit in (_HEAD, MAX_LINES)
+    if window.more and (window.total is None or chosen_here or len(window.lines) != limit):
         tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
     content = f"{', '.join([f'{name}: {count}', *notes])}\n{window.numbered()}{tail}"
     metadata = {"path": name, "first": window.first, "last": window.last, "total": window.total}
