@@ -10,21 +10,25 @@ import json
 from dataclasses import replace
 
 from bot.agent.window import tokens_of, tokens_of_text
-from bot.contracts.events import Complete, Failed
+from bot.contracts.events import Complete, Failed, Retrying
 from bot.contracts.messages import Message, Usage
 from bot.contracts.model import ModelRequest
 
 
 def accounted(response: Complete | Failed, request: ModelRequest) -> Complete | Failed:
-    """`response` with the usage that counts. A failure of which nothing came is taken to have cost nothing."""
-    if isinstance(response, Complete):
-        return response if response.usage.total else replace(response, usage=_of(request, response.message))
-    if response.partial is None:
-        return response
-    if not response.usage.total:
-        return replace(response, usage=_of(request, response.partial))
-    written = max(response.usage.output, tokens_of(response.partial))
-    return replace(response, usage=replace(response.usage, output=written))
+    """`response` with the usage that counts."""
+    if isinstance(response, Failed):
+        return replace(response, usage=usage_of_cut(response, request))
+    return response if response.usage.total else replace(response, usage=_of(request, response.message))
+
+
+def usage_of_cut(event: Failed | Retrying, request: ModelRequest) -> Usage:
+    """The usage of an answer that is not whole. One of which nothing came is taken to have cost nothing."""
+    if event.partial is None:
+        return event.usage
+    if not event.usage.total:
+        return _of(request, event.partial)
+    return replace(event.usage, output=max(event.usage.output, tokens_of(event.partial)))
 
 
 def _of(request: ModelRequest, answer: Message) -> Usage:

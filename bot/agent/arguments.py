@@ -88,7 +88,14 @@ def _strict(text: str, *, strict: bool = True) -> Any:
     def refuse(name: str) -> NoReturn:
         raise json.JSONDecodeError(f"{name} is not a JSON value", text, text.find(name))
 
-    return json.loads(text, parse_constant=refuse, strict=strict)
+    value = json.loads(text, parse_constant=refuse, strict=strict)
+    # Half a surrogate pair, written as an escape, is no text: no file and no pipe takes it.
+    return _without_halves(value) if "\\ud" in text.lower() else value
+
+
+def _without_halves(value: Any) -> Any:
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def _explain(raw: str, error: json.JSONDecodeError) -> str:

@@ -163,8 +163,9 @@ class Summaries:
             if cancel.fired:
                 return usage, cost, "", "the run was canceled."
             answer = self._ask(text, cancel)
-            usage += answer.usage
-            cost += self._price(answer.usage, self._provider.info)
+            used = answer.usage + answer.dropped
+            usage += used
+            cost += self._price(used, self._provider.info)
             if not isinstance(answer, Complete):
                 trouble = answer.message
                 continue

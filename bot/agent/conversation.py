@@ -202,11 +202,12 @@ class Conversation:
 
     def keep(self, response: Complete | Failed) -> Message:
         """Append what the model said, whole or not, and account for it."""
-        cost = self.session.price(response.usage, self._answering.info)
+        usage = response.usage + response.dropped
+        cost = self.session.price(usage, self._answering.info)
         said = response.message if isinstance(response, Complete) else response.partial
         message = self._history.add_assistant(said or Message("assistant", ()), self.turn)
         self._gauge.counted(response.usage.total, message)
-        self._use(response.usage, cost)
+        self._use(usage, cost)
         self.final_text = message.text.strip() or self.final_text
         truncated = isinstance(response, Complete) and response.finish is Finish.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
@@ -276,11 +277,12 @@ class Conversation:
 
 
 def _line(turn: int, response: Complete | Failed, message: Message, cost: float) -> Response | ResponseFailed:
+    usage = response.usage + response.dropped
     if isinstance(response, Complete):
         finish, raw = response.finish.value, response.raw_reason
-        return Response(turn, message.parts, finish, raw, response.usage, cost)
+        return Response(turn, message.parts, finish, raw, usage, cost)
     return ResponseFailed(
-        turn, response.message, response.status, response.canceled, message.parts, response.usage, cost
+        turn, response.message, response.status, response.canceled, message.parts, usage, cost
     )
 
 

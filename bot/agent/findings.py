@@ -155,7 +155,7 @@ def _finding(arguments: Mapping[str, Any]) -> Finding:
 
 def _text(value: object) -> str:
     """Without half characters, which JSON can spell and no file can hold."""
-    return str(value).encode("utf-8", "replace").decode()
+    return str(value)
 
 
 def _same(one: Finding, other: Finding) -> bool:

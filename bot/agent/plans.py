@@ -100,4 +100,4 @@ def _step(step: Mapping[str, Any]) -> PlanStep:
 
 def _text(value: object) -> str:
     """Without half characters, which JSON can spell and no file can hold, and without those that do not show."""
-    return shown(str(value).encode("utf-8", "replace").decode()).strip()
+    return shown(str(value)).strip()

@@ -43,7 +43,7 @@ class AskUser:
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """The handler for the toolbox; the arguments fit the schema already."""
-        question = str(arguments["question"]).encode("utf-8", "replace").decode().strip()
+        question = str(arguments["question"]).strip()
         if not question:
             return ToolOutcome("question: expected a question, got only white space", is_error=True)
         if self.question:

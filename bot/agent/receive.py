@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal
 
-from bot.agent.accounted import accounted
+from bot.agent.accounted import accounted, usage_of_cut
 from bot.agent.journal import Journal, SubJournal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import (
@@ -21,6 +22,7 @@ from bot.contracts.events import (
     ToolStart,
 )
 from bot.contracts.journal import CallOpened, Delta, Retried
+from bot.contracts.messages import Usage
 from bot.contracts.model import ModelRequest, Provider
 
 NOT_WHOLE = "The model's API ended its answer without saying that it was whole."
@@ -44,21 +46,11 @@ def receive(
 
     `retrying` is called before the wait for another attempt.
     """
-    last: Complete | Failed | None = None
     deltas = DeltaWriter(journal, turn)
-    # To its very end: an adapter left early would drop the connection that the next request wants.
-    for event in _events(provider, request, cancel):
-        if isinstance(event, Complete | Failed):
-            last = event
-        else:
-            _keep(event, deltas, journal, turn)
-            if isinstance(event, Retrying):
-                retrying(event)
-    if last is None:
-        last = Failed(NOT_WHOLE, canceled=cancel.fired)
+    last = drained(provider, request, cancel, retrying, lambda event: _keep(event, deltas, journal, turn))
     if isinstance(last, Failed):
         deltas.flush()
-    return accounted(last, request)
+    return last
 
 
 def drained(
@@ -66,15 +58,25 @@ def drained(
     request: ModelRequest,
     cancel: CancelToken,
     retrying: Callable[[Retrying], None] = lambda event: None,
+    hear: Callable[[Event], None] = lambda event: None,
 ) -> Complete | Failed:
-    """The response to a request whose deltas nobody looks at, as for a summary (S-042)."""
+    """The response to a request, by itself for one whose deltas nobody looks at, as for a summary (S-042).
+
+    `hear` is called with each event but the last.
+    """
     last: Complete | Failed | None = None
+    dropped = Usage()
+    # To its very end: an adapter left early would drop the connection that the next request wants.
     for event in _events(provider, request, cancel):
         if isinstance(event, Complete | Failed):
             last = event
-        elif isinstance(event, Retrying):
+            continue
+        hear(event)
+        if isinstance(event, Retrying):
+            dropped += usage_of_cut(event, request)
             retrying(event)
-    return accounted(last or Failed(NOT_WHOLE, canceled=cancel.fired), request)
+    last = accounted(last or Failed(NOT_WHOLE, canceled=cancel.fired), request)
+    return replace(last, dropped=dropped)
 
 
 def _events(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
@@ -98,6 +100,7 @@ def _keep(event: Event, deltas: DeltaWriter, journal: Journal | SubJournal, turn
         case ToolEnd():
             deltas.flush()
         case Retrying(attempt, delay, reason):
+            deltas.flush()
             journal.write(Retried(turn, attempt, delay, reason))
 
 

@@ -94,7 +94,7 @@ class Subagents:
         with self._lock:
             name = f"{kind.name}-{next(self._numbers)}"
         session = self._prepare(name, kind, cancel)
-        prompt = str(arguments["prompt"]).encode("utf-8", "replace").decode()
+        prompt = str(arguments["prompt"])
         turn, call_id = self._place()
         session.journal.write(AgentStarted(turn, call_id, name, kind.name, session.system, prompt))
         try:

@@ -117,4 +117,4 @@ def _trouble(items: Sequence[Item]) -> str:
 
 
 def _line(text: object) -> str:
-    return " ".join(str(text).encode("utf-8", "replace").decode().split())[:MAX_TEXT]
+    return " ".join(str(text).split())[:MAX_TEXT]

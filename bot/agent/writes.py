@@ -125,4 +125,4 @@ def _write(kind: str, given: Mapping[str, Any]) -> Write:
 
 def _text(value: object) -> str:
     """Without half characters, which JSON can spell and no file can hold."""
-    return str(value).encode("utf-8", "replace").decode().strip()
+    return str(value).strip()

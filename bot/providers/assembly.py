@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -9,12 +10,15 @@ from typing import Any, TypeVar
 from bot.contracts.events import ArgumentsDelta, Complete, Event, TextDelta, ThinkingDelta, ToolEnd, ToolStart
 from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, Usage
 from bot.providers.carried import carry
-from bot.providers.encoding import argument_object
+from bot.providers.encoding import argument_object, clean
 
 
 @dataclass(slots=True)
 class TextBlock:
+    """`half`, in every block, is a surrogate at the end of a delta whose other half the next delta may begin with."""
+
     pieces: list[str] = field(default_factory=list)
+    half: str = ""
     carried: dict[str, Any] = field(default_factory=dict)
 
 
@@ -23,6 +27,7 @@ class ThinkingBlock:
     """`part` is the section of a summary that was written last."""
 
     pieces: list[str] = field(default_factory=list)
+    half: str = ""
     part: int = 0
     signature: str = ""
     redacted: str | None = None
@@ -37,11 +42,13 @@ class CallBlock:
     id: str
     name: str
     pieces: list[str] = field(default_factory=list)
+    half: str = ""
     ended: bool = False
     carried: dict[str, Any] = field(default_factory=dict)
 
 
 Block = TextBlock | ThinkingBlock | CallBlock
+_FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 _Added = TypeVar("_Added", TextBlock, ThinkingBlock, CallBlock)
 
 
@@ -83,29 +90,26 @@ class Assembly:
         return block
 
     def text(self, block: TextBlock, text: str) -> Iterator[Event]:
-        if text:
-            block.pieces.append(text)
+        if text := _grown(block, text):
             yield TextDelta(text)
 
     def thinking(self, block: ThinkingBlock, text: str) -> Iterator[Event]:
-        if text:
-            block.pieces.append(text)
+        if text := _grown(block, text):
             yield ThinkingDelta(text)
 
     def start_call(self, id: str, name: str) -> tuple[CallBlock, Event]:
-        block = self.add(CallBlock(self._calls, id, name))
+        block = self.add(CallBlock(self._calls, clean(id), clean(name)))
         self._calls += 1
-        return block, ToolStart(block.index, id, name)
+        return block, ToolStart(block.index, block.id, block.name)
 
     def arguments(self, block: CallBlock, text: str) -> Iterator[Event]:
-        if text:
-            block.pieces.append(text)
+        if text := _grown(block, text):
             yield ArgumentsDelta(block.index, text)
 
     def settle_on(self, block: TextBlock | CallBlock, whole: str) -> None:
-        """What the server says in the end counts, where it is other than its deltas were. Those stay in the journal."""
-        if whole and whole != "".join(block.pieces):
-            block.pieces[:] = [whole]
+        """What the server says in the end counts, if it is other than its deltas were. Those stay in the journal."""
+        if whole:
+            block.pieces[:], block.half = [clean(whole)], ""
 
     def end_call(self, block: CallBlock) -> Iterator[Event]:
         if not block.ended:
@@ -133,10 +137,10 @@ class Assembly:
                 finish = Finish.TOOL_USE
             else:
                 finish = Finish.MAX_TOKENS
-        return Complete(message, finish, raw_reason, self.total)
+        return Complete(message, finish, clean(raw_reason), self.total)
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
-        text = "".join(block.pieces)
+        text = clean("".join(block.pieces) + block.half)
         extra = carry(self._by, block.carried) if block.carried else ""
         if isinstance(block, TextBlock):
             return [Text(text, extra)] if text else []
@@ -149,3 +153,13 @@ class Assembly:
         if suspicious:
             whole = whole and bool(text.strip()) and argument_object(text) is not None
         return [ToolCall(block.id, block.name, text, whole, extra)]
+
+
+def _grown(block: Block, text: str) -> str:
+    """Add what the server sent to `block`; returns what can be told of it now."""
+    text = block.half + text
+    block.half = text[-1] if _FIRST_HALF.search(text) else ""
+    text = clean(text.removesuffix(block.half))
+    if text:
+        block.pieces.append(text)
+    return text

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from bot.providers.encoding import clean
 from bot.providers.endpoint import Endpoint
 from bot.providers.models import similar_name
 from bot.providers.overflow import is_overflow
 from bot.providers.retry import Failure, asked_wait, is_retryable
+
+LONGEST_EVENT = 16 * 2**20
+"""Bytes of one event of a stream."""
 
 _LONGEST = 400
 # Errors inside a stream that began with 200 have a word in place of a status.
@@ -106,6 +110,11 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> Failure:
         return Failure(
             f"{endpoint} did not answer in time ({name})", retryable=True, unanswered=name == "ReadTimeout"
         )
+    if name == "SSEError" and "exceeded" in said:
+        limit = LONGEST_EVENT // 2**20
+        return Failure(
+            f"{endpoint} sent one event of over {limit} MiB, more than any answer of a model needs"
+        )
     if name == "SSEError":
         message = f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {said}"
         return Failure(message, retryable=False)
@@ -152,5 +161,5 @@ def _clean(text: str, endpoint: Endpoint) -> str:
     """One line without the key, which some servers repeat."""
     if endpoint.key:
         text = text.replace(endpoint.key, "***")
-    line = " ".join(text.split())
+    line = clean(" ".join(text.split()))
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"

@@ -18,7 +18,7 @@ from bot.contracts.messages import Message
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.assembly import Assembly
 from bot.providers.endpoint import Endpoint, Line
-from bot.providers.failures import StreamCut, StreamError, StreamTooLong, failure_of
+from bot.providers.failures import LONGEST_EVENT, StreamCut, StreamError, StreamTooLong, failure_of
 from bot.providers.pairs import Pairs
 from bot.providers.retry import DEFAULT_POLICY, Failure, GiveUp, Policy, next_wait
 
@@ -72,13 +72,14 @@ class Wire(Protocol):
     def close(self) -> None: ...
 
 
-_LONGEST_EVENT = 16 * 1024 * 1024
 _PAUSED = "pause_turn"
 _MAY_STILL_ANSWER = (
     "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
     "SECONDS}}}}` sets how long to wait"
 )
 _MOST_PAUSES = 8
+_MOST_CUT_ANSWERS = 2
+"""So many answers of one request are dropped and paid: one that is cut each time would go on for ever."""
 # A guess, for requests that were refused without a reason.
 _BYTES_A_TOKEN = 4
 _LONG_SHARE = 0.5
@@ -88,7 +89,7 @@ def events_of(response: httpx2.Response) -> Iterator[Frame]:
     """Server-sent events, to the very end: only then is the connection kept for the next turn."""
     import httpx2
 
-    return iter(httpx2.EventSource(response, max_event_size=_LONGEST_EVENT))
+    return iter(httpx2.EventSource(response, max_event_size=LONGEST_EVENT))
 
 
 class StreamingProvider:
@@ -141,15 +142,14 @@ class StreamingProvider:
             forget()
 
     def _attempts(self, request: ModelRequest, body: bytes, cancel: CancelToken) -> Iterator[Event]:
-        attempt, pauses = 1, 0
-        surfaced = False
+        attempt, pauses, cut = 1, 0, 0
+        first = body
         deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
         assembly = Assembly(self._wire.by)
         while True:
             try:
                 complete: Complete | None = None
                 for event in self._attempt(request, body, assembly, cancel, deadline):
-                    surfaced = True
                     if isinstance(event, Complete):
                         complete = event
                     else:
@@ -171,18 +171,22 @@ class StreamingProvider:
                 yield _canceled(assembly)
                 return
             left = deadline - self._clock()
-            wait = GiveUp() if surfaced else next_wait(failure, attempt, self._policy, self._draw, left)
-            if failure.unanswered and not surfaced:
+            wait = next_wait(failure, attempt, self._policy, self._draw, left)
+            partial = _partial(assembly)
+            if partial is not None and cut >= _MOST_CUT_ANSWERS:
+                wait = GiveUp(f"after {attempt} attempts") if failure.retryable else GiveUp()
+            if failure.unanswered and partial is None:
                 wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
             if isinstance(wait, GiveUp):
                 yield _failed(failure, wait, assembly)
                 return
-            yield Retrying(attempt, wait, failure.message)
+            yield Retrying(attempt, wait, failure.message, partial, assembly.total)
+            cut += partial is not None
+            attempt, pauses, body = attempt + 1, 0, first
+            assembly = Assembly(self._wire.by)
             if cancel.wait(wait):
                 yield _canceled(assembly)
                 return
-            attempt += 1
-            assembly = Assembly(self._wire.by)
 
     def _attempt(
         self,

@@ -105,6 +105,7 @@ class _Teller:
                 self._streamed[record.turn].append(record)
             case Retried():
                 self._turn(record.turn, at).retries.append(record)
+                self._streamed.pop(record.turn, None)
             case Response() | ResponseFailed():
                 self._answer(record, at)
             case CallStarted():

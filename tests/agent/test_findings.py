@@ -119,5 +119,5 @@ def test_halves_of_characters_do_not_get_into_a_finding() -> None:
     report = ReportFinding(take)
     call(report, path="a\ud800.py", body="b\udc00", suggestion="\ud800")
     (finding,) = report.findings
-    assert (finding.path, finding.body, finding.suggestion) == ("a?.py", "b?", "?")
+    assert (finding.path, finding.body, finding.suggestion) == ("a\ufffd.py", "b\ufffd", "\ufffd")
     assert finding.side is Side.RIGHT

@@ -147,3 +147,14 @@ def test_the_stream_is_read_to_its_end(journal: Journal) -> None:
 
     receive(Tidy((), INFO), ModelRequest("", (), ()), CancelToken(), journal, 1)
     assert closed == ["read on"]
+
+
+def test_an_answer_that_was_cut_counts_and_its_words_are_written_before_the_retry(journal: Journal) -> None:
+    cut = Message("assistant", (Text("Half"),))
+    ended = play(journal, TextDelta("Half"), Retrying(1, 0.0, "cut", cut, Usage(input=90)), says("Whole."))
+    assert isinstance(ended, Complete)
+    assert ended.usage == Usage(10, 0, 0, 5), "what the conversation holds"
+    assert ended.dropped.input == 90
+    assert ended.dropped.output > 0
+    kept = [line.record for line in read_journal(journal.path).lines]
+    assert kept == [Delta(1, "text", "Half"), Retried(1, 1, 0.0, "cut")]

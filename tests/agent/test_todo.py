@@ -69,7 +69,7 @@ def test_a_long_text_is_cut() -> None:
 
 def test_half_a_character_does_not_reach_the_conversation() -> None:
     todo = Todo()
-    assert give(todo, item("a\ud800b")).result.content.startswith("1. [ ] a?b")
+    assert give(todo, item("a\ud800b")).result.content.startswith("1. [ ] a\ufffdb")
 
 
 def test_a_list_forgotten_for_ten_rounds_is_recalled_and_again_after_ten() -> None:

@@ -49,7 +49,7 @@ def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
         ('{"kind": "close", "number": 7, "reason": "completed"}', CloseThread(7, "completed")),
         ('{"kind": "edit", "number": 7, "title": "Better"}', EditThread(7, "Better")),
         # Half a character, which JSON can spell and no file can hold.
-        ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', AddComment(7, "a?")),
+        ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', AddComment(7, "a\ufffd")),
     ],
 )
 def test_each_kind_is_taken_down(arguments: str, write: Write) -> None:

@@ -14,12 +14,24 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Event, Failed, Retrying
+from bot.contracts.messages import Text
 from bot.contracts.model import ModelOverride
 from bot.providers.connect import adapted, connect
 from bot.providers.retry import Policy
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import AT_ONCE, FRAMES, MODELS, ask, completed, failed, impatient, run
+from tests.support.provider_runs import (
+    AT_ONCE,
+    FRAMES,
+    MODELS,
+    ask,
+    bare,
+    check_grammar,
+    completed,
+    failed,
+    impatient,
+    run,
+)
 
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
@@ -140,12 +152,42 @@ def test_a_stream_dropped_before_any_text_is_tried_again(model: str) -> None:
     assert len(requests) == 2
 
 
-def test_a_stream_dropped_after_text_is_not_tried_again(model: str) -> None:
-    body_of_text = 700
-    events, requests = run(model, [Turn((Say("x" * 2000),), pieces=10, drop=body_of_text + 2000)])
+CUT = {
+    "dropped": Turn((Say("x" * 2000),), pieces=10, drop=2700),
+    "without its end": Turn((Say("Half"), Call("bash", {"command": "ls"})), ending=False),
+    "overloaded": Turn((Say("Half"),), error={"type": "overloaded_error", "message": "Overloaded"}),
+    "silent": Turn((Say("x" * 500),), pieces=10, stall=1500),
+}
+
+
+@pytest.mark.parametrize("how", CUT)
+def test_an_answer_cut_after_its_first_words_is_tried_again_and_they_are_dropped(
+    model: str, how: str
+) -> None:
+    with ModelServer([CUT[how], Say("Hello")]) as server:
+        provider = impatient(model, server, idle=0.5, attempts=6)
+        events = list(provider.stream(ask(), CancelToken()))
+        provider.close()
+    check_grammar(events)
+    (retry,) = [event for event in events if isinstance(event, Retrying)]
+    assert retry.partial is not None
+    assert retry.partial.text
+    assert bare(completed(events).message) == (Text("Hello"),)
+    assert server.requests[0].body == server.requests[1].body
+
+
+def test_an_answer_that_is_cut_each_time_is_paid_three_times_and_no_more(model: str) -> None:
+    events, requests = run(model, lambda _: CUT["without its end"])
     end = failed(events)
+    assert "ended before the answer was whole (after 3 attempts)" in end.message
     assert end.partial is not None
-    assert end.partial.text
+    assert len(requests) == 3
+
+
+def test_one_event_without_end_is_called_that_and_not_a_wrong_url(model: str) -> None:
+    events, requests = run(model, [Raw(b"data: " + b"x" * (17 * 2**20) + b"\n\n")])
+    end = failed(events)
+    assert end.message.endswith("sent one event of over 16 MiB, more than any answer of a model needs")
     assert len(requests) == 1
 
 

@@ -35,6 +35,7 @@ from tests.support.provider_runs import (
     run,
 )
 
+ONCE = Policy(attempts=1)
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
@@ -131,7 +132,7 @@ def test_usage_is_counted_the_same_way_for_both(model: str) -> None:
 
 def test_an_error_inside_the_stream_after_text_fails_with_what_had_come(model: str) -> None:
     error = {"type": "server_error", "message": "the model fell over"}
-    events, requests = run(model, [Turn((Say("Half"),), error=error)])
+    events, requests = run(model, [Turn((Say("Half"),), error=error)], policy=ONCE)
     check_grammar(events)
     end = failed(events)
     assert "the model fell over" in end.message
@@ -150,7 +151,7 @@ def test_an_overload_inside_the_stream_before_anything_is_tried_again(model: str
 
 
 def test_a_stream_that_ends_before_the_answer_does_fails_with_what_had_come(model: str) -> None:
-    events, requests = run(model, [Turn((Say("Half of it"),), ending=False)])
+    events, requests = run(model, [Turn((Say("Half of it"),), ending=False)], policy=ONCE)
     check_grammar(events)
     end = failed(events)
     assert "ended before" in end.message
@@ -162,7 +163,7 @@ def test_a_stream_that_ends_before_the_answer_does_fails_with_what_had_come(mode
 def test_a_call_open_when_the_stream_breaks_is_kept_but_not_complete(model: str) -> None:
     parts = (Say("So:"), Call("bash", {"command": "xyzzy"}))
     body = FRAMES[model](Turn(parts), 0)
-    events, _ = run(model, [Turn(parts, drop=body.index(b"xyzzy"))])
+    events, _ = run(model, [Turn(parts, drop=body.index(b"xyzzy"))], policy=ONCE)
     check_grammar(events)
     partial = failed(events).partial
     assert partial is not None
@@ -248,3 +249,17 @@ def shared_raw() -> Any:
         yield shared
         for name in MODELS:
             shared[name].close()
+
+
+def test_halves_of_an_emoji_in_two_deltas_are_joined_and_a_lone_one_is_replaced(model: str) -> None:
+    smile, half = chr(0x1F600), "\ud83d"
+    text = f"a{half}\ude00b{half}c{half}"
+    turn = Turn((Think(text), Say(text), Call("bash", {"command": text}, "c1")), pieces=2)
+    events, _ = run(model, [turn])
+    end = completed(events)
+    shown = f"a{smile}b\ufffdc\ufffd"
+    assert end.message.text == shown
+    assert json.loads(end.message.calls[0].arguments)["command"].count(smile) == 1
+    told = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert told == shown.removesuffix("\ufffd"), "the last half waits for its other one"
+    repr(end).encode()

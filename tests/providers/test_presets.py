@@ -14,7 +14,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.contracts.events import Event
+from bot.contracts.events import Event, Retrying
 from bot.contracts.messages import Finish, Message, Thinking, ToolCall, ToolResult
 from bot.providers.connect import connect
 from bot.providers.presets import VENDORS
@@ -267,8 +267,10 @@ def test_bedrocks_exception_in_the_stream_and_a_cut_one_are_failures() -> None:
     streams, requests = asked(SONNET, [throttled, binary(whole)], **AWS)
     assert completed(streams[0]).message.text == "ok"
     assert len(requests) == 2
-    streams, _ = asked(SONNET, [binary(whole[:-400])], **AWS)
-    assert "ended before" in failed(streams[0]).message
+    streams, _ = asked(SONNET, [binary(whole[:-400]), binary(whole)], **AWS)
+    assert [event.reason for event in streams[0] if isinstance(event, Retrying)] == [
+        "the stream ended before the answer was whole"
+    ]
     streams, _ = asked(SONNET, lambda _: binary(chunk("{}") + b"\0" * 64), **AWS)
     assert failed(streams[0]).partial is None
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.providers.retry import Policy
 from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
 from tests.support.provider_runs import MODELS, ask, bare, check_grammar, completed, failed, run, user
 
@@ -145,7 +146,7 @@ def test_an_incomplete_response_keeps_its_usage() -> None:
 def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: str) -> None:
     error = {"type": "server_error", "message": "the model fell over"}
     turn = Turn((Say("Half"),), error=error, error_event=event, tokens=Tokens(7, 3))
-    events, requests = run(MODEL, [turn])
+    events, requests = run(MODEL, [turn], policy=Policy(attempts=1))
     check_grammar(events)
     end = failed(events)
     assert "the model fell over" in end.message

@@ -75,14 +75,16 @@ def test_a_turn_that_pauses_for_ever_ends() -> None:
     assert (completed(events).raw_reason, len(requests)) == ("pause_turn", 9)
 
 
-def test_a_failure_after_a_pause_keeps_what_came_before_it_and_is_not_tried_again() -> None:
+def test_a_failure_after_a_pause_drops_what_came_before_it_and_begins_anew() -> None:
     half = Turn((Say("One, "),), stop="pause_turn", tokens=Tokens(10, 5))
-    events, requests = run(MESSAGES, [half, Status(500), Say("never")])
+    events, requests = run(MESSAGES, [half, Status(500), Say("All.")])
     check_grammar(events)
-    end = failed(events)
-    assert end.partial is not None
-    assert bare(end.partial) == (Text("One, "),)
-    assert (end.usage, len(requests)) == (Usage(10, output=5), 2)
+    (retry,) = [event for event in events if isinstance(event, Retrying)]
+    assert retry.partial is not None
+    assert bare(retry.partial) == (Text("One, "),)
+    assert retry.usage == Usage(10, output=5)
+    assert bare(completed(events).message) == (Text("All."),)
+    assert requests[2].body == requests[0].body
 
 
 def body(*frames: dict[str, Any]) -> Raw:
@@ -123,7 +125,7 @@ def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
     }
     block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Half"}}
-    end = failed(run(MESSAGES, [body(start, block, delta)])[0])
+    end = failed(run(MESSAGES, [body(start, block, delta)], policy=Policy(attempts=1))[0])
     assert end.partial is not None
     assert (end.partial.text, end.usage) == ("Half", Usage(10, 900))
 

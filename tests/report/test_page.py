@@ -296,6 +296,14 @@ def test_a_failed_response_shows_its_reason_and_its_part(tmp_path: Path) -> None
     assert "Half" in text
 
 
+def test_an_answer_that_was_cut_and_asked_for_again_is_not_shown(tmp_path: Path) -> None:
+    cut = (CallOpened(1, 0, "c1", "bash"), Delta(1, "text", "Halved"), Retried(1, 1, 0.5, "the stream ended"))
+    text = read(page_of(tmp_path, RequestSent(1, 1), *cut, Delta(1, "text", "Anew"))).text
+    assert "Sent again after 0.5 s: the stream ended" in text
+    assert "Anew" in text
+    assert "Halved" not in text
+
+
 def test_a_very_long_result_is_shortened_and_says_by_how_much(tmp_path: Path) -> None:
     long = Result(1, "c1", "bash", "head" + "x" * 200_000 + "tail")
     page = page_of(tmp_path, RequestSent(1, 1), CallStarted(1, "c1", "bash"), long)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agent.journal import read_journal
+from bot.contracts.journal import Retried
 from tests.run.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Call, Hangup, Say, Status, Step, Turn
@@ -244,6 +246,33 @@ def test_a_passing_failure_of_the_provider_costs_nothing_but_time(cli: Cli, repo
     with ModelServer([VIEW, step, Turn(EDITS), DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
     assert ran.json["outcome"]["status"] == "changed", ran.out
+
+
+NEVER = Call("bash", {"command": "touch never"})
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        Turn((Say("First I look."), NEVER), ending=False),
+        Turn((NEVER,), error={"type": "overloaded_error", "message": "Overloaded"}),
+        Turn((NEVER, Say("x" * 4000)), pieces=10, drop=4000),
+    ],
+    ids=["no end", "overloaded", "dropped"],
+)
+def test_an_answer_that_is_cut_is_asked_for_again_and_nothing_of_it_runs(
+    cli: Cli, repo: Path, tmp_path: Path, cut: Step
+) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer([VIEW, cut, Turn(EDITS), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--out", out, "x", model=server)
+        asked = [request.body for request in server.requests]
+    assert ran.json["outcome"]["status"] == "changed", ran.out
+    assert asked[1] == asked[2]
+    journal = read_journal(out / "journal.jsonl")
+    assert [line.turn for line in journal.records(Retried)] == [2]
+    assert "never" not in (out / "changes.patch").read_text()
+    assert cli("replay", out / "journal.jsonl", "--repo", repo).code == 0
 
 
 @pytest.mark.parametrize(
