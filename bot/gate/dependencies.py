@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from bot.gate.rules import is_requirements
 from bot.gate.weakened import Line
 
 _NAMED = 8
@@ -34,12 +35,33 @@ def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], 
         if fnmatchcase(name, pattern):
             found = dict.fromkeys(_added(declared(content), old, new))
             return _told("adds the dependency", "adds {} dependencies", list(found))
+    if is_requirements(path.lower()):
+        return _told("adds the dependency", "adds {} dependencies", _by_line(_REQUIREMENT_LINE, old, new))
     for pattern, line in _LINES:
         if fnmatchcase(name, pattern):
             return _told("adds the dependency", "adds {} dependencies", _by_line(line, old, new))
     for pattern, line in _LOCKS:
         if fnmatchcase(name, pattern):
             return _told("pins the new package", "pins {} new packages", _by_line(line, old, new))
+    return ""
+
+
+def new_sources(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
+    """A clause that names where packages are fetched from now, and were not before; "" if that stays as it was."""
+    low = path.lower()
+    name = low.rpartition("/")[2]
+    for pattern, line in _SOURCES:
+        if (
+            fnmatchcase(low, pattern)
+            or fnmatchcase(name, pattern)
+            or (is_requirements(low) and pattern == "*.in")
+        ):
+            found = [_USER.sub("//", one) for one in _by_line(line, _texts(removed), _texts(added))]
+            return _told(
+                "fetches packages from",
+                "fetches packages from {} places",
+                [one for one in found if one not in _USUAL],
+            )
     return ""
 
 
@@ -158,14 +180,6 @@ _MANIFESTS: tuple[tuple[str, Callable[[bytes], Iterator[str]]], ...] = (
 )
 # Of these a line is a declaration wherever it stands.
 _LINES = (
-    (
-        "*requirements*.txt",
-        r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))",
-    ),
-    (
-        "*requirements*.in",
-        r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))",
-    ),
     ("go.mod", r"\s*(?:require\s+)?([\w.~-]+(?:/[\w.~-]+)+)\s+v\d"),
     ("Gemfile", r"\s*gem\s+['\"]([\w.-]+)['\"]"),
 )
@@ -177,3 +191,29 @@ _LOCKS = (
     ("Gemfile.lock", r"    ([\w.-]+) \("),
     ("*.lock", r'name = "([^"]+)"'),
 )
+# Where packages come from: options of pip, settings of package managers, and the addresses that locks hold.
+_OPTION = r"\s*(?:--(?:extra-)?index-url|--find-links|--trusted-host|-i|-f)[ =]\s*(\S+)"
+_SETTING = (
+    r"(?i)\s*['\"]?[\w.:@/-]*(?:index|registry|registryserver|find-links|trusted-host|source|url|mirror|replace-with|channels?)"
+    r"['\"]?\s*[:=]\s*\[?\s*['\"]?((?:[a-z+]+:)?//[^\s'\"]+|[\w.-]+\.[\w.-]+)"
+)
+_HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
+_SOURCES = (
+    ("*.in", _OPTION),
+    ("*package-lock.json", rf'\s*"resolved"{_HOST}'),
+    ("npm-shrinkwrap.json", rf'\s*"resolved"{_HOST}'),
+    ("pnpm-lock.yaml", rf".*\btarball{_HOST}"),
+    ("*.lock", rf'.*?\b(?:resolved|registry|source|remote|url|index)"?{_HOST}'),
+    ("pylock*.toml", rf".*?\b(?:index|url){_HOST}"),
+    ("gemfile", r"\s*source[ (]\s*['\"]([^'\"]+)"),
+    ("go.mod", r"\s*(?:replace\s+)?\S+(?:\s+v\S+)?\s+=>\s+(\S+)"),
+    *((name, _SETTING) for name in (
+        "uv.toml", "pyproject.toml", "poetry.toml", "pdm.toml", "pipfile", "bunfig.toml", ".yarnrc*", ".condarc",
+        ".cargo/config*", "*/.cargo/config*", "cargo.toml", "setup.cfg",
+    )),
+)  # fmt: skip
+_USER = re.compile(r"//[^/@\s]*@")
+_USUAL = frozenset({
+    "registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org", "rubygems.org", "github.com",
+    "https://pypi.org/simple", "https://rubygems.org",
+})  # fmt: skip

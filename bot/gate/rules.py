@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from bot.policy.protected import ProtectedFiles, service_of
+
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 
@@ -38,15 +40,20 @@ _ANYWHERE = """
 # The short names NTFS gives to long ones (`VSCODE~1` may be `.vscode`); nobody gives such a name to a file of theirs.
 _SHORT_NAMES = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{1,3})?")
 
+# By names that pip-tools, pip and uv suggest: `.in` alone is a template of anything.
+_REQUIREMENTS = re.compile(
+    r"(?:.*/)?(?:requirements[^/]*/.+\.(?:txt|in)|(?:[^/]*requirements|constraints)[^/]*\.(?:txt|in)"
+    r"|(?:all|base|ci|common|dev|develop|development|docs?|lint|local|main|prod|production|tests?|testing)\.in)"
+)
+
 _SENSITIVE: tuple[tuple[str, str], ...] = (
     (
         "dependency manifest",
         """
-        package.json pyproject.toml setup.py setup.cfg requirements*.txt requirements*.in
-        constraints*.txt pipfile environment.yml environment.yaml cargo.toml go.mod go.work gemfile
-        *.gemspec composer.json pom.xml build.gradle build.gradle.kts settings.gradle
+        package.json pyproject.toml setup.py setup.cfg pipfile environment.yml environment.yaml cargo.toml
+        go.mod go.work gemfile *.gemspec composer.json pom.xml build.gradle build.gradle.kts settings.gradle
         settings.gradle.kts *.csproj *.fsproj packages.config nuget.config mix.exs package.swift
-        pubspec.yaml deno.json deno.jsonc build.sbt conanfile.*
+        pubspec.yaml deno.json deno.jsonc build.sbt conanfile.* uv.toml poetry.toml pdm.toml .condarc
         """,
     ),
     (
@@ -86,18 +93,9 @@ _SENSITIVE: tuple[tuple[str, str], ...] = (
         .rubocop*.yml .clang-tidy phpstan*.neon* psalm.xml* .yamllint* .swiftlint.yml checkstyle*.xml
         """,
     ),
-    (
-        "CI",
-        """
-        .gitlab-ci.yml azure-pipelines.yml jenkinsfile .travis.yml appveyor.yml .appveyor.yml action.yml
-        action.yaml bitbucket-pipelines.yml cloudbuild.yaml codecov.yml .codecov.yml .drone.yml ci.sh ci.py ci-*.sh
-        ci_*.sh
-        """,
-    ),
+    ("CI", "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"),
 )
 _SENSITIVE_FOLDERS = {
-    ".circleci": "CI",
-    ".buildkite": "CI",
     ".ci": "CI",
     "ci": "CI",
     ".yarn": "runs on its own",
@@ -153,16 +151,30 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
     return None
 
 
+def protection(path: str, files: ProtectedFiles) -> str | None:
+    """Why `path` is protected, by default or by the policy's own list, or `None`."""
+    return withholding(path) or files(path) or files("/".join(folded(part) for part in path.split("/")))
+
+
 def sensitive(path: str) -> str:
     """What kind of file `path` is that runs, builds or pins more than itself; "" for an ordinary one."""
     parts = [folded(part) for part in path.split("/")]
+    if service_of("/".join(parts)):
+        return "CI"
     for part in parts[:-1]:
         if part in _SENSITIVE_FOLDERS:
             return _SENSITIVE_FOLDERS[part]
+    if is_requirements("/".join(parts)):
+        return "dependency manifest"
     for kind, patterns in _SENSITIVE:
         if any(fnmatchcase(parts[-1], pattern) for pattern in patterns.split()):
             return kind
     return ""
+
+
+def is_requirements(path: str) -> bool:
+    """Whether the file at `path`, in lower case, lists requirements as pip reads them."""
+    return _REQUIREMENTS.fullmatch(path) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.collisions import collisions
 from bot.gate.credentials import new_credentials
-from bot.gate.dependencies import new_dependencies
+from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import GateLimits, HostileTree, shown
 from bot.gate.fsck import refuse_unsound
 from bot.gate.links import leads_out, place
@@ -215,6 +215,7 @@ def _changed_file(change: Change, diff: FileDiff) -> ChangedFile:
         unseen(diff.removed, diff.added),
         set_up(change.path, diff.removed, diff.added, change.data),
         new_dependencies(change.path, diff.removed, diff.added, change.data),
+        new_sources(change.path, diff.removed, diff.added),
         new_credentials(diff.removed, diff.added),
     )
     return ChangedFile(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.contracts.request import Tier
+from bot.policy.protected import ProtectedFiles, protected_files
 from bot.policy.schema import DiffPolicy, Effect, Policy
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class WriteRules:
 
     _rules: Sequence[Rule]
     _diff: DiffPolicy
-    _own_file: str
+    _protected: ProtectedFiles
     _approved: Collection[str] = ()
 
     def __call__(
@@ -88,9 +89,7 @@ class WriteRules:
     ) -> str | None:
         """`kind` is what would be at `path`: of a deletion, text. `written` is the path's own name, where `path` is how
         a file system that ignores case reads it."""
-        if self._own_file and path.casefold() == self._own_file.casefold():
-            return "protected path: the policy itself"
-        return self._forbidden(path, written) or self._unreadable(path, kind)
+        return self._protected(path) or self._forbidden(path, written) or self._unreadable(path, kind)
 
     def _forbidden(self, path: str, written: str) -> str | None:
         if not self._rules:
@@ -122,4 +121,4 @@ def may_write(policy: Policy, tier: Tier, approved: Collection[str] = ()) -> Wri
     `approved` are the paths that a person, who was asked, let be written: of these only what is denied outright counts.
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= Effect.ASK.rank]
-    return WriteRules(rules, policy.diff, policy.source, approved)
+    return WriteRules(rules, policy.diff, protected_files(policy), approved)

@@ -197,11 +197,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class DiffPolicy:
-    """What a change may hold that a review does not show: globs of binary files and of symbolic links that may be
-    made or changed. Without one, the gate withholds them."""
+    """What a change may hold that the gate withholds otherwise: globs of binary files and of symbolic links, and names
+    of `bot.policy.protected.SERVICES`, whose configuration may be changed."""
 
     binaries: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,18 @@ def test_a06_a22_a25_a46_a47_protected_paths_are_held_back_and_the_rest_goes_out
     assert not [path for path in paths if path in patch]
 
 
+def test_a70_what_other_services_run_from_a_branch_is_held_back(attack: Attack) -> None:
+    paths = [
+        ".circleci/config.yml", ".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml",
+        ".woodpecker/x.yml", ".tekton/x.yaml",
+        ".gitea/workflows/x.yml", "web/netlify.toml", "Procfile", "renovate.json", ".CircleCI/x.yml",
+    ]  # fmt: skip
+    plant = "".join(f'mkdir -p "$(dirname {path})"; echo x > {path}; ' for path in paths)
+    attacked = attack(plant + "true" + OK)
+    assert attacked.withheld == set(paths)
+    assert attacked.files == {"fine.txt"}
+
+
 SHOWN = {
     "rules that would hide files": ("echo '*' > .gitignore; echo x > hidden.sh", {".gitignore", "hidden.sh"}),
     "rules of the work tree's own git": (

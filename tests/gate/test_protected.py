@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 
 import pytest
 
+from bot.contracts.request import Tier
 from bot.gate.errors import HostileTree
 from bot.gate.rules import sensitive
-from bot.policy.decide import WriteRules
-from bot.policy.schema import DiffPolicy
+from bot.policy.decide import may_write
+from bot.policy.defaults import default_policy
+from bot.policy.protected import SERVICES
+from bot.policy.schema import AgentPolicy, DetectorPolicy, DiffPolicy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
 
@@ -158,11 +162,69 @@ def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:
     assert desk.judge(may_write=lambda path, *_: None).files == ()
 
 
+# -- what other services obey
+
+OBEYED = [
+    ".circleci/config.yml", ".gitlab-ci.yml", "ci/x.gitlab-ci.yml", ".gitlab/ci.yml", "Jenkinsfile",
+    "build/Jenkinsfile.prod", "azure-pipelines.yml", ".azure-pipelines/ci.yml", ".travis.yml", ".woodpecker.yaml",
+    ".woodpecker/ci.yml", ".cirrus.star", ".semaphore/semaphore.yml", ".buildkite/pipeline.yml",
+    ".teamcity/settings.kts", ".tekton/pr.yaml", ".gitea/workflows/ci.yml", ".forgejo/workflows/ci.yml",
+    ".drone.jsonnet", "appveyor.yml", "bitbucket-pipelines.yml", ".readthedocs.yaml", "netlify.toml",
+    "site/netlify.toml", "vercel.json", "render.yaml", "fly.toml", "app.json", "Procfile", "renovate.json5",
+    ".renovaterc", "codemagic.yaml", "bitrise.yml", "cloudbuild.yaml", "buildspec.yml", "amplify.yml",
+    "screwdriver.yaml", ".zuul.d/jobs.yaml", "zuul.yaml", "Earthfile", "codefresh.yml", ".harness/x.yaml",
+    "wercker.yml", "atlantis.yaml", ".eas/workflows/x.yml", ".CircleCI/config.yml", ".circle\u200bci/config.yml",
+    "\uff0ecircleci/config.yml", "CIRCLE~1/config.yml", ".gitlab-ci.yml.", "JENKINSFILE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", OBEYED)
+def test_a70_what_another_service_obeys_is_withheld(desk: Bench, path: str) -> None:
+    desk.write(path)
+    desk.write("a.txt", "changed\n")
+    verdict = desk.judge(may_write=LETS_NONE)
+    assert [file.path for file in verdict.files] == ["a.txt"]
+    assert [file.path for file in verdict.withheld] == [path]
+    assert verdict.withheld[0].reason.startswith("protected path: ")
+
+
+@pytest.mark.parametrize(
+    "path", ["docs/.circleci/x.yml", "docs/netlify.md", "app.js", "src/renderer.py", "lib/render/yaml.py", "profile"]
+)  # fmt: skip
+def test_what_no_service_obeys_is_published(desk: Bench, path: str) -> None:
+    desk.write(path)
+    assert [file.path for file in desk.judge(may_write=LETS_NONE).files] == [path]
+
+
+def test_the_policy_lifts_a_service_by_name_and_reviewers_still_see_it(desk: Bench) -> None:
+    desk.write("netlify.toml")
+    desk.write("vercel.json")
+    verdict = desk.judge(may_write=LETS)
+    assert [(file.path, file.sensitive) for file in verdict.files] == [("netlify.toml", "CI")]
+    assert [(file.path, file.reason) for file in verdict.withheld] == [
+        (
+            "vercel.json",
+            "protected path: vercel runs what it says; `diff: {services: [vercel]}` in the policy allows changes to it",
+        )
+    ]
+
+
+def test_every_service_has_a_pattern_of_lower_case() -> None:
+    assert all(patterns and patterns == patterns.casefold() for patterns in SERVICES.values())
+
+
 # -- what a review does not show
 
 
-LETS = WriteRules([], DiffPolicy(binaries=("assets/**",), links=("docs/latest",)), "ops/agent.yml")
-LETS_NONE = WriteRules([], DiffPolicy(), "")
+POLICY = dataclasses.replace(
+    default_policy(),
+    source="ops/agent.yml",
+    agent=AgentPolicy(instructions=("RULES.md",)),
+    detector=DetectorPolicy(rules="ops/Secrets.toml"),
+    diff=DiffPolicy(binaries=("assets/**",), links=("docs/latest",), services=("netlify",)),
+)
+LETS = may_write(POLICY, Tier.MAINTAINER)
+LETS_NONE = may_write(default_policy(), Tier.MAINTAINER)
 
 
 def test_a_binary_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
@@ -203,11 +265,15 @@ def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> N
     assert [file.path for file in verdict.withheld] == ["c.bin"]
 
 
-@pytest.mark.parametrize("path", ["ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml"])
-def test_the_policy_file_is_protected_wherever_it_lies(desk: Bench, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    ["ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml", "RULES.md", "web/rules.MD",
+     "ops/secrets.toml", "ops/Secrets.toml "]
+)  # fmt: skip
+def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench, path: str) -> None:
     desk.write(path)
     assert [file.reason for file in desk.judge(may_write=LETS).withheld] == [
-        "protected path: the policy itself"
+        "protected path: the policy or a file that it names"
     ]
 
 

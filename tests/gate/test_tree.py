@@ -326,6 +326,7 @@ def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
         ("src/conftest.py", "runs on its own"),
         ("lib/evil.pth", "runs on its own"),
         (".circleci/config.yml", "CI"),
+        ("netlify.toml", "CI"),
         ("ci/deploy.sh", "CI"),
         ("requirements-dev.txt", "dependency manifest; adds the dependency x"),
         ("src/ordinary.py", ""),

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from bot.contracts.errors import PublishError
 from bot.contracts.pulls import PullRequest
-from bot.gate.rules import withholding
+from bot.gate.rules import protection
+from bot.policy.protected import ProtectedFiles
 from bot.policy.schema import Policy
 from bot.publish.remote import PREFIX
 
@@ -72,14 +73,16 @@ def is_own_branch(now: PullRequest, repository: str) -> bool:
     return not now.from_fork(repository) and now.head_ref.startswith(PREFIX)
 
 
-def check_foreign(head: Head, paths: Iterable[str], *, trusted: bool, starts_runs: bool) -> None:
+def check_foreign(
+    head: Head, paths: Iterable[str], protected: ProtectedFiles, *, trusted: bool, starts_runs: bool
+) -> None:
     """Raises `PublishError` where a fork's commits may not be put on a branch of this repository.
 
     There they could be run with this repository's secrets: by workflows that start at once, or by a workflow that
     they themselves change and that a later push starts.
     """
     for path in paths:
-        if reason := withholding(path):
+        if reason := protection(path, protected):
             raise PublishError(
                 f"The commits of {head.mention} change {path} ({reason}), so they are not put on a branch of this "
                 "repository."

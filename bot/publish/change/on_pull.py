@@ -11,6 +11,7 @@ from bot.checkout.pull import Ends, PullHead, fetch_ends
 from bot.contracts.errors import PublishError
 from bot.contracts.pulls import PullRequest
 from bot.github.errors import GitHubError
+from bot.policy.protected import protected_files
 from bot.policy.schema import Policy
 from bot.publish.body.title import title
 from bot.publish.change.annotated import annotate
@@ -72,7 +73,7 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
     target = find_target(work, proposal)
     if fork and not target.done and ready.policy.forks != "pull_request":
         check_open(now)
-        made = no_suggestions(head) or suggest(work, plain, ends, now)
+        made = no_suggestions(head) or suggest(work, plain, ends, now, ready.policy)
         if isinstance(made, Published):
             return made
         work = work.noting(f"These are no suggestions on {head.mention}: {made}.")
@@ -158,8 +159,8 @@ def _offer(work: Work, head: Head, proposal: Proposal, target: Target, ends: End
         check_open(head.now)
         if head.fork:
             trusted = work.request.trusted_sha == work.outcome.base_sha
-            paths = _changed(work, ends)
-            check_foreign(head, paths, trusted=trusted, starts_runs=work.starts_runs)
+            paths, protected = _changed(work, ends), protected_files(proposal.policy)
+            check_foreign(head, paths, protected, trusted=trusted, starts_runs=work.starts_runs)
     return propose(work, proposal, target)
 
 

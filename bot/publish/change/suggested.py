@@ -18,6 +18,8 @@ from bot.findings.suggestions import block
 from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
+from bot.policy.protected import protected_files
+from bot.policy.schema import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import Prepared
 from bot.publish.change.work import Work
@@ -36,7 +38,7 @@ def find_suggested(work: Work, prepared: Prepared, now: PullRequest) -> Publishe
     return _published(found, now) if found is not None else None
 
 
-def suggest(work: Work, prepared: Prepared, ends: Ends, now: PullRequest) -> Published | str:
+def suggest(work: Work, prepared: Prepared, ends: Ends, now: PullRequest, policy: Policy) -> Published | str:
     """Post the change as suggestions; or a clause that says why it cannot be. Raises `GitHubError`."""
     head, base = work.outcome.base_sha, ends.merge_base or ends.policy_sha
     shown = parse_diff(diff_between(work.git, base, head))
@@ -44,7 +46,7 @@ def suggest(work: Work, prepared: Prepared, ends: Ends, now: PullRequest) -> Pub
     if isinstance(found, str):
         return found
     for one in found:
-        if why := held_back(one.path, one.text, one.suggestion):
+        if why := held_back(one.path, one.text, one.suggestion, protected_files(policy)):
             return f"{one.path}: {why}"
     drafts = [_draft(one) for one in found]
     if any(len(draft.body) > BODY_LIMIT - _MARK_ROOM for draft in drafts):

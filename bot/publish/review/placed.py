@@ -21,6 +21,7 @@ from bot.findings.hunks import Diff
 from bot.findings.parse import parse_diff
 from bot.findings.suggestions import settled
 from bot.policy.load import load_policy
+from bot.policy.protected import ProtectedFiles, protected_files
 from bot.policy.schema import ReviewPolicy
 from bot.publish.base_file import read_base_file
 from bot.publish.body.footer import figures
@@ -37,6 +38,7 @@ class Seen:
     diff: Diff
     policy: ReviewPolicy
     git: Git
+    protected: ProtectedFiles
     notes: tuple[str, ...] = ()
 
 
@@ -63,7 +65,7 @@ def look_at(asked: Asked, head_sha: str, folder: Path) -> Seen:
     head = PullHead(asked.pull.number, head_sha)
     ends = fetch_ends(git, remote.url, remote.token, head, request.base_ref, ["--depth=1", "--no-tags"])
     file = request.policy_file
-    policy = load_policy(read_base_file(git, ends.policy_sha, file), file).review
+    policy = load_policy(read_base_file(git, ends.policy_sha, file), file)
     diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head_sha))
     reviewed = asked.review.head_sha
     notes = (
@@ -71,7 +73,7 @@ def look_at(asked: Asked, head_sha: str, folder: Path) -> Seen:
         if head_sha != reviewed
         else ()
     )
-    return Seen(head_sha, diff, policy, git, notes)
+    return Seen(head_sha, diff, policy.review, git, protected_files(policy), notes)
 
 
 def placed(asked: Asked, seen: Seen, past: Past) -> Report:
@@ -102,6 +104,7 @@ def placed(asked: Asked, seen: Seen, past: Past) -> Report:
         (*asked.review.left_out, *_not_told(sieved, len(dropped), len(kept))),
         figures(asked.outcome),
         asked.links,
+        seen.protected,
         asked.web,
         (*asked.notes, *seen.notes),
     )

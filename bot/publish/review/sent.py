@@ -9,6 +9,7 @@ from bot.contracts.review import Finding
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.github.values import ReviewData, ReviewDraft
+from bot.policy.protected import ProtectedFiles
 from bot.publish.review.asked import Asked
 from bot.publish.review.past import REVIEW, Past, review_mark
 from bot.publish.review.placed import Seen, beside, look_at, placed
@@ -67,7 +68,7 @@ def _create(asked: Asked, host: Host, report: Report, event: str) -> ReviewData:
             commit_sha=report.head_sha,
             body=marked(body_text(report), written),
             event=event,
-            comments=[_draft(finding) for finding in report.anchored],
+            comments=[_draft(finding, report.protected) for finding in report.anchored],
         )
     except GitHubError as error:
         # The answer was lost, and perhaps only the answer.
@@ -87,10 +88,10 @@ def _made(asked: Asked, host: Host) -> ReviewData | None:
     return None
 
 
-def _draft(finding: Finding) -> ReviewDraft:
+def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
     return ReviewDraft(
         finding.path,
-        comment_text(finding),
+        comment_text(finding, protected),
         finding.line,
         finding.side,
         finding.start_line,

@@ -16,6 +16,7 @@ from bot.contracts.wording import count_of
 from bot.findings.fingerprints import place_of
 from bot.findings.suggestions import block
 from bot.gate.rules import refusal
+from bot.policy.protected import ProtectedFiles
 from bot.publish.body.footer import Links, small_line
 from bot.publish.body.render import LIMIT
 from bot.publish.review.past import FINDING, OnLines
@@ -50,6 +51,7 @@ class Report:
     left_out: tuple[str, ...]
     figures: str
     links: Links
+    protected: ProtectedFiles
     web: str = ""
     notes: tuple[str, ...] = ()
 
@@ -58,11 +60,11 @@ class Report:
         return (*self.anchored, *(finding for finding, _ in self.unanchored))
 
 
-def comment_text(finding: Finding) -> str:
+def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
     """The comment on the finding's lines, its mark included."""
     parts = [_headline(finding), shown_markdown(finding.body, _BODY_LIMIT)]
     if finding.suggestion is not None:
-        held = held_back(finding.path, finding.text, finding.suggestion)
+        held = held_back(finding.path, finding.text, finding.suggestion, protected)
         parts.append(f"<sub>A suggestion was held back: {held}.</sub>" if held else block(finding.suggestion))
     written = mark(FINDING, id=finding.fingerprint, place=place_of(finding))
     return marked("\n\n".join(part for part in parts if part), written)

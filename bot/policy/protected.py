@@ -1,0 +1,124 @@
+"""Files that the gate withholds because a service or the bot itself obeys them, beyond those of `bot.gate.rules`.
+
+`SERVICES` are programs outside GitHub Actions that read a file of any pushed branch and then run something, deploy it
+or merge it, most of them with the project's secrets, before anybody has reviewed the change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.policy.schema import Policy
+
+# A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
+# told to look for a file in a folder of a monorepo, but not for their own folder.
+SERVICES = {
+    "amplify": "amplify.yml",
+    "appveyor": "appveyor.y*ml .appveyor.y*ml appveyor-*.y*ml",
+    "atlantis": "atlantis.yaml",
+    "azure-pipelines": "azure-pipelines*.y*ml .azure-pipelines* .vsts-ci.y*ml /.azuredevops /azure-pipelines",
+    "bitbucket": "bitbucket-pipelines.yml",
+    "bitrise": "bitrise.y*ml",
+    "buddy": "buddy.y*ml /.buddy",
+    "buildkite": "buildkite.y*ml .buildkite.y*ml /.buildkite /buildkite",
+    "circleci": "/.circleci",
+    "cirrus": ".cirrus.*",
+    "cloudbuild": "cloudbuild*.y*ml cloudbuild*.json",
+    "cloudflare": "wrangler.toml wrangler.json wrangler.jsonc",
+    "codebuild": "buildspec*.y*ml",
+    "codedeploy": "appspec.y*ml",
+    "codefresh": "codefresh*.y*ml /.codefresh",
+    "codemagic": "codemagic.yaml",
+    "codesandbox": "/.codesandbox",
+    "codeship": "codeship-services.yml codeship-steps.yml",
+    "depot": "/.depot",
+    "drone": ".drone.*",
+    "dependabot": "/.dependabot",
+    "earthly": "earthfile",
+    "eas": "eas.json /.eas",
+    "evergreen": "evergreen.y*ml /.evergreen .evergreen.y*ml",
+    "firebase": "apphosting*.yaml",
+    "fly": "fly.toml fly.*.toml",
+    "forgejo": "/.forgejo",
+    "gitea": "/.gitea",
+    "gitlab": "*.gitlab-ci.y*ml /.gitlab",
+    "harness": "/.harness",
+    "heroku": "app.json procfile procfile.* heroku.yml .buildpacks",
+    "jenkins": "jenkinsfile jenkinsfile.* jenkinsfile-* *.jenkinsfile",
+    "kodiak": ".kodiak.toml",
+    "mergify": ".mergify.yml /.mergify",
+    "netlify": "netlify.toml",
+    "packit": ".packit.y*ml packit.y*ml .packit.json packit.json",
+    "prow": ".prow.y*ml /.prow .ci-operator.yaml",
+    "railway": "railway.json railway.toml nixpacks.toml",
+    "readthedocs": ".readthedocs.y*ml readthedocs.y*ml",
+    "render": "render.y*ml",
+    "renovate": "renovate.json* .renovaterc .renovaterc.*",
+    "scrutinizer": ".scrutinizer.yml",
+    "screwdriver": "screwdriver.y*ml",
+    "semaphore": "/.semaphore",
+    "shippable": "shippable.yml",
+    "sourcehut": ".build.yml /.builds",
+    "spacelift": "/.spacelift",
+    "taskcluster": ".taskcluster.yml",
+    "teamcity": "/.teamcity",
+    "tekton": "/.tekton",
+    "travis": ".travis.y*ml",
+    "vercel": "vercel.json vercel.ts vercel.js vercel.mjs now.json /.vercel",
+    "wercker": "wercker.yml",
+    "woodpecker": ".woodpecker*",
+    "xcode-cloud": "ci_scripts",
+    "zuul": "/.zuul.yaml /zuul.yaml /.zuul.d /zuul.d",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedFiles:
+    """From a path to why it is protected, else `None`. `lifted` are services whose files may change after all; `names`
+    are file names that are protected in any folder, and `paths` whole paths, all in lower case."""
+
+    lifted: Collection[str] = ()
+    names: Collection[str] = ()
+    paths: Collection[str] = ()
+
+    def __call__(self, path: str) -> str | None:
+        low = path.casefold()
+        if low in self.paths or low.rpartition("/")[2] in self.names:
+            return "protected path: the policy or a file that it names"
+        if (service := service_of(low)) and service not in self.lifted:
+            lifts = f"`diff: {{services: [{service}]}}`"
+            return f"protected path: {service} runs what it says; {lifts} in the policy allows changes to it"
+        return None
+
+
+def protected_files(policy: Policy) -> ProtectedFiles:
+    """The policy itself, and the files of instructions and of rules that it names, belong to people."""
+    names = {name.casefold() for name in policy.agent.instructions}
+    paths = {path.casefold() for path in (policy.source, policy.detector.rules) if path}
+    return ProtectedFiles(policy.diff.services, names, paths)
+
+
+def service_of(path: str) -> str:
+    """The service that obeys the file at `path`, which is in lower case; "" if none does."""
+    first, rest = _patterns()
+    parts = path.split("/")
+    match = first.fullmatch(parts[0]) or next(filter(None, map(rest.fullmatch, parts)), None)
+    return list(SERVICES)[int((match.lastgroup or "")[1:])] if match else ""
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """One expression for names at the root and one for names anywhere, a group for each service."""
+    rooted, anywhere = list[str](), list[str]()
+    for number, patterns in enumerate(SERVICES.values()):
+        for names, into in ((True, rooted), (False, anywhere)):
+            chosen = [one.lstrip("/") for one in patterns.split() if one.startswith("/") is names]
+            if chosen:
+                into.append(f"(?P<_{number}>{'|'.join(map(translate, chosen))})")
+    return re.compile("|".join(rooted)), re.compile("|".join(anywhere))
