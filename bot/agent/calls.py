@@ -52,6 +52,7 @@ class Calls:
         self._denials = 0
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
+        self._again: set[str] = set()
         self._rereads = Rereads()
         self._reading = frozenset(spec.name for spec in session.toolbox.specs if not spec.writes)
 
@@ -59,6 +60,11 @@ class Calls:
     def files(self) -> Files:
         """What tools said that they read and changed."""
         return Files(tuple(self._read), tuple(self._changed))
+
+    @property
+    def again(self) -> frozenset[str]:
+        """The calls whose results the model can have again: views and searches, and what edits printed."""
+        return frozenset(self._again)
 
     def forget(self) -> None:
         """What was read is not in the conversation any more."""
@@ -127,9 +133,12 @@ class Calls:
             allowed = executed.permission
             journal.write(Permitted(call.name, allowed.allow, allowed.rule, allowed.reason, call.id))
         self._keep_result(result, executed, duration)
-        self._note_files(executed.outcome.metadata)
-        self._note_command(executed.outcome.metadata)
-        self._failed |= result.is_error or bool(executed.outcome.metadata.get("exit_code"))
+        metadata = executed.outcome.metadata
+        if executed.ran and not result.is_error and ("path" in metadata or "files" in metadata):
+            self._again.add(call.id)
+        self._note_files(metadata)
+        self._note_command(metadata)
+        self._failed |= result.is_error or bool(metadata.get("exit_code"))
         return result, executed.denied, self._stop_after(executed, times)
 
     def _note_files(self, metadata: Mapping[str, Any]) -> None:

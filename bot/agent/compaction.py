@@ -1,8 +1,9 @@
 """Makes a conversation shorter that is about to fill the model's window (S-167, S-168).
 
-The task stays word for word, and so do the newest turns; what lies between becomes one message: the model's own
-summary, what earlier ones decided, and what the program knows better than any summary: files read and changed, the open
-list, where the whole transcript is. A call is never parted from its result.
+First without the model: old results that it can have again, such as views of files and what edits printed, are left
+out. If that is not enough, the task stays word for word, and so do the newest turns; what lies between becomes one
+message: the model's own summary, what earlier ones decided, and what the program knows better than any summary: files
+read and changed, the open list, where the whole transcript is. A call is never parted from its result.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from bot.agent.decided import with_earlier
+from bot.agent.history import LEFT_OUT
 from bot.agent.prompt import render
 from bot.agent.receive import drained
 from bot.agent.transcript import as_text
 from bot.agent.window import room, tokens_of, tokens_of_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Failed
-from bot.contracts.messages import Message, Text, Usage
+from bot.contracts.messages import Message, Text, ToolResult, Usage
 from bot.contracts.model import ModelInfo, ModelRequest, Provider
 
 KEPT_TOKENS = 20_000
@@ -27,6 +29,12 @@ LONGEST_SUMMARY = 4_096
 
 FULL_AFTER = 0.7
 """A conversation that fills more of the window than this just after it was made shorter cannot go on."""
+
+LONG_RESULT = 1_000
+"""Characters up to which an old result stays."""
+
+ENOUGH = 0.6
+"""Leaving out old results must bring the conversation under this share of its room, else it would be due again soon."""
 
 TRIES = 3
 AGAIN_WITHIN = 3
@@ -45,13 +53,20 @@ class Files(NamedTuple):
 
 class Situation(NamedTuple):
     """What is known when the conversation must become shorter: `held` is how many tokens it holds, `carried` are
-    texts to keep word for word."""
+    texts to keep word for word, `again` the ids of the calls whose results the model can have again."""
 
     turn: int
     held: int
     messages: Sequence[Message]
     files: Files
     carried: tuple[str, ...]
+    again: frozenset[str] = frozenset()
+
+
+class Dropped(NamedTuple):
+    """The results of these calls are left out of the conversation; it needs no summary."""
+
+    calls: tuple[str, ...]
 
 
 class Shortened(NamedTuple):
@@ -84,7 +99,7 @@ class Compaction(Protocol):
         """The model refused `held` tokens as too many: whether a shorter conversation is worth a try."""
         ...
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Stuck: ...
+    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Dropped | Stuck: ...
 
 
 class Summaries:
@@ -115,14 +130,17 @@ class Summaries:
         self._room = max(min(self._room, held * 4 // 5), 1)
         return True
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Stuck:
+    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Dropped | Stuck:
+        first_kept = cut(situation.messages, self._keep(situation))
+        dropped, freed = old_results(situation.messages[1:first_kept], situation.again)
+        if situation.held - freed <= ENOUGH * self._room:
+            return Dropped(dropped)
         recent = [turn for turn in self._done_at if situation.turn - turn < AGAIN_WITHIN]
         if len(recent) + 1 >= TRIES:
             return Stuck(
                 f"The conversation filled the model's window {TRIES} times within {AGAIN_WITHIN} turns: what the task "
                 "needs at once does not fit. Ask for a smaller part of it."
             )
-        first_kept = cut(situation.messages, self._keep(situation))
         old = situation.messages[1:first_kept]
         if not old:
             return Stuck(
@@ -200,6 +218,18 @@ def cut(messages: Sequence[Message], keep: int) -> int:
         if messages[index].role == "assistant":
             first = index
     return first
+
+
+def old_results(messages: Sequence[Message], again: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    """The calls among `again` with long results in `messages`, and about how many tokens leaving these out frees."""
+    long = [
+        part
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolResult) and part.call_id in again and len(part.content) > LONG_RESULT
+    ]
+    freed = sum(tokens_of_text(part.content) - tokens_of_text(LEFT_OUT) for part in long)
+    return tuple(part.call_id for part in long), freed
 
 
 def composed(summary: str, situation: Situation, transcript: str) -> str:

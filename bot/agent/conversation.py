@@ -8,7 +8,7 @@ from typing import Literal
 
 from bot.agent.allowance import shares
 from bot.agent.calls import Answered, Calls
-from bot.agent.compaction import Files, Situation, Stuck
+from bot.agent.compaction import Dropped, Files, Situation, Stuck
 from bot.agent.finish import Step, Stop, canceled, exceeded
 from bot.agent.guards import (
     TRUNCATIONS_IN_A_ROW,
@@ -118,30 +118,28 @@ class Conversation:
         self._overflowed = False
         messages = self._history.view()
         carried = (*self._asked_now, *self.session.hooks.carried())
-        made = compaction.shorten(Situation(turn, before, messages, self.files, carried), self.session.cancel)
-        self._use(made.usage, made.cost)
-        if isinstance(made, Stuck):
+        situation = Situation(turn, before, messages, self.files, carried, self._calls.again)
+        made = compaction.shorten(situation, self.session.cancel)
+        if isinstance(made, Dropped):
+            self._history.drop(made.calls)
+            line = Compacted(turn, before=before, dropped=made.calls)
+        elif isinstance(made, Stuck):
+            self._use(made.usage, made.cost)
             self.session.journal.write(
                 Compacted(turn, before=before, usage=made.usage, cost=made.cost, failure=made.reason)
             )
             if self.session.cancel.fired:
                 return canceled(self.session.cancel, self.session.limits)
             return Stop(StopReason.MAX_TOKENS, made.reason)
-        self._history.shorten(made.text, made.first_kept)
+        else:
+            self._use(made.usage, made.cost)
+            self._history.shorten(made.text, made.first_kept)
+            line = Compacted(
+                turn, made.text, made.first_kept, before, 0, made.usage, made.cost, made.transcript
+            )
         self._calls.forget()
         self._gauge.replaced(self._fixed + sum(map(tokens_of, self._history.view())))
-        self.session.journal.write(
-            Compacted(
-                turn,
-                made.text,
-                made.first_kept,
-                before,
-                self._gauge.held,
-                made.usage,
-                made.cost,
-                made.transcript,
-            )
-        )
+        self.session.journal.write(line._replace(after=self._gauge.held))
         return None
 
     def too_long(self, response: Complete | Failed) -> bool:

@@ -10,6 +10,10 @@ from typing import overload
 
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
+LEFT_OUT = (
+    "(The call succeeded. Its result was left out to make room: ask again for what you still need of it.)"
+)
+
 
 class HistoryError(Exception):
     """A call would go unanswered, or be answered twice or out of order: a bug of ours, never the model's."""
@@ -88,8 +92,15 @@ class History:
         kept = self._messages[first_kept:]
         if not 1 < first_kept <= len(self._messages) or (kept and kept[0].role != "assistant"):
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
-        messages = [self._messages[0], Message("user", (Text(text),)), *kept]
-        # New ones: views of earlier requests look at the list as it was.
+        self._replace([self._messages[0], Message("user", (Text(text),)), *kept])
+
+    def drop(self, calls: Sequence[str]) -> None:
+        """Put `LEFT_OUT` in the place of the results of `calls`."""
+        self._refuse_open("a shorter history")
+        self._replace([_without(message, frozenset(calls)) for message in self._messages])
+
+    def _replace(self, messages: Sequence[Message]) -> None:
+        # A new list: views of earlier requests look at the one before.
         self._messages, self._digest = [], sha256()
         for message in messages:
             self._append(message)
@@ -125,6 +136,16 @@ class History:
         return next(
             name for name in chain((wanted,), (f"{wanted}_{n}" for n in count(2))) if name not in self._ids
         )
+
+
+def _without(message: Message, calls: frozenset[str]) -> Message:
+    if message.role != "tool":
+        return message
+    parts = (
+        replace(part, content=LEFT_OUT) if isinstance(part, ToolResult) and part.call_id in calls else part
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
 
 
 class _View(Sequence[Message]):

@@ -107,7 +107,10 @@ class _Builder:
                 self._asked = tuple(call.id for call in record.parts if isinstance(call, ToolCall))
             case Compacted() if not record.failure:
                 self._settle()
-                self._history.shorten(record.text, record.first_kept)
+                if record.dropped:
+                    self._history.drop(record.dropped)
+                else:
+                    self._history.shorten(record.text, record.first_kept)
 
     def finished(self) -> Rebuilt:
         self._settle()

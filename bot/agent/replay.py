@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from bot.agent.compaction import Shortened, Situation, Stuck
+from bot.agent.compaction import Dropped, Shortened, Situation, Stuck
 from bot.agent.journal_file import JournalFile
 from bot.agent.toolbox import CANNOT_GO_ON
 from bot.agent.versions import changed_files
@@ -168,8 +168,10 @@ class RecordedCompactions:
     def overflowed(self, turn: int, held: int) -> bool:
         return False
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Stuck:
+    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Dropped | Stuck:
         line = self._recorded[situation.turn]
+        if line.dropped:
+            return Dropped(line.dropped)
         if line.failure:
             return Stuck(line.failure, line.usage, line.cost)
         return Shortened(line.text, line.first_kept, line.usage, line.cost, line.transcript)

@@ -240,7 +240,8 @@ class Evidence(NamedTuple):
 class Compacted(NamedTuple):
     """The conversation was made shorter before the request of `turn`: `text` stands for everything between the first
     message and number `first_kept`. `before` and `after` are the tokens held; `transcript` is where the rest can be
-    looked up. With a `failure`, one sentence, nothing was changed. `cost` is in USD."""
+    looked up. With a `failure`, one sentence, nothing was changed. `cost` is in USD. With `dropped`, only the results
+    of these calls were left out of the conversation, and there is no summary."""
 
     turn: int
     text: str = ""
@@ -251,6 +252,7 @@ class Compacted(NamedTuple):
     cost: float = 0.0
     transcript: str = ""
     failure: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 class Note(NamedTuple):

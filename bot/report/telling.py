@@ -35,6 +35,7 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.outcome import CheckState
+from bot.contracts.wording import count_of
 from bot.report.changes import changed_path, counts, is_bytecode
 from bot.report.history import file_versions
 from bot.report.inputs import fields_of
@@ -171,6 +172,11 @@ class _Teller:
         story.usage, story.cost = story.usage + record.usage, story.cost + record.cost
         if record.failure:
             self.said(Said(at, "note", f"The conversation could not be made shorter. {record.failure}"))
+            return
+        if record.dropped and not record.text:
+            results = count_of(len(record.dropped), "old result")
+            told = f"{results} left the conversation to make room: {record.before:,} tokens are {record.after:,} now."
+            self.said(Said(at, "note", told))
             return
         summary = Said(at, "summary", record.text, (), record.before, record.after, record.cost)
         summary.transcript = record.transcript

@@ -10,6 +10,7 @@ from bot.contracts import journal as lines
 from bot.contracts import progress
 from bot.contracts.messages import Text, ToolCall
 from bot.contracts.progress import Event, Tell
+from bot.contracts.wording import count_of
 from bot.run.lines import subject_of
 from bot.run.profiles import TODO
 
@@ -115,6 +116,9 @@ def _shortened(record: lines.Compacted, agent: str) -> str:
     whose = f"{agent}'s conversation" if agent else "the conversation"
     if record.failure:
         return f"{whose} does not fit the model's window, and could not be summed up: {record.failure}"
+    if record.dropped:
+        results = count_of(len(record.dropped), "old result")
+        return f"{results} left {whose} to make room: about {record.before:,} tokens are {record.after:,} now"
     return f"{whose} was summed up to fit the model's window: about {record.before:,} tokens are {record.after:,} now"
 
 

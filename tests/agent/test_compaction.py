@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, Summaries, cut
 from bot.agent.decided import LONGEST, with_earlier
-from bot.agent.history import History, HistoryError
+from bot.agent.history import LEFT_OUT, History, HistoryError
 from bot.agent.loop import Hooks, LoopEnd
+from bot.agent.repair import rebuilt
+from bot.agent.replay import RecordedCompactions, first_difference
 from bot.agent.window import room, tokens_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Event, Failed
-from bot.contracts.journal import Compacted, Result
+from bot.contracts.journal import Compacted, RequestSent, Result
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelRequest
 from bot.contracts.outcome import StopReason
@@ -184,7 +187,8 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
     def look(arguments: object, cancel: CancelToken) -> ToolOutcome:
         return ToolOutcome(BIG, metadata={"path": "b.py", "before_hash": "1", "after_hash": "1"})
 
-    turns = [says(call(name, "{}", f"c{n}")) for n, name in enumerate(["edit", "view"] * 12)]
+    turns = [says(call(name, "{}", f"c{n}")) for n, name in enumerate(["edit", "view"] * 2)]
+    turns += echoes(20)
     here = bench(tmp_path, [*turns, says("Done.")], Hooks(carried=lambda: ["The open list:\n1. [ ] Cents"]))
     here.tools, here.writing = {"edit": touch, "view": look}, ("edit", "view")
     ran(here)
@@ -192,6 +196,51 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
     assert "- Files read: b.py" in text
     assert "- Files changed: a.py" in text
     assert "1. [ ] Cents" in text
+
+
+def view(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    return ToolOutcome(f"view {BIG}", metadata={"path": "b.py"})
+
+
+def test_old_views_are_left_out_before_a_summary_is_asked_for(tmp_path: Path) -> None:
+    views = [says(call("view", f'{{"n": {n}}}', f"v{n}")) for n in range(20)]
+    here = bench(tmp_path, [*views, says(call("view", '{"n": 0}', "v20")), says("Done.")])
+    here.tools = {"view": view}
+    assert ran(here).stop is StopReason.END_TURN
+    assert isinstance(here.provider, Narrow)
+    assert here.provider.asked_to_sum_up == []
+    (made,) = compactions(here)
+    assert made.text == ""
+    assert made.dropped == tuple(f"v{n}" for n in range(len(made.dropped)))
+    assert made.after < made.before * 0.6
+    contents = [one.content for one in here.results()]
+    assert contents[: len(made.dropped)] == [LEFT_OUT] * len(made.dropped)
+    assert contents[len(made.dropped)].startswith("view x"), "the newest stay"
+    assert contents[-1].startswith("view x"), "what was left out is not called unchanged"
+    assert rebuilt(here.journal()).messages == (*here.provider.requests[-1], says("Done.").message)
+
+
+def test_a_replay_leaves_the_same_results_out_at_the_same_request(tmp_path: Path) -> None:
+    script = [says(call("view", f'{{"n": {n % 20}}}', f"v{n}")) for n in range(21)]
+    here = bench(tmp_path, [*script, says("Done.")])
+    here.tools = {"view": view}
+    ran(here)
+    (tmp_path / "again").mkdir()
+    again = bench(tmp_path / "again", [*script, says("Done.")])
+    again.tools, again.compaction = here.tools, lambda model: RecordedCompactions(here.journal())
+    ran(again)
+    assert first_difference(here.journal(), again.journal()) == ""
+    assert compactions(again) == compactions(here)
+    assert list(again.journal().records(RequestSent)) == list(here.journal().records(RequestSent))
+
+
+def test_commands_are_summed_up_although_views_could_be_left_out(tmp_path: Path) -> None:
+    views = [says(call("view", f'{{"n": {n}}}', f"v{n}")) for n in range(3)]
+    here = bench(tmp_path, [*views, *echoes(14), says("Done.")])
+    here.tools = {"view": view}
+    ran(here)
+    first = compactions(here)[0]
+    assert (bool(first.text), first.dropped) == (True, ())
 
 
 def test_the_whole_transcript_is_kept_and_named(tmp_path: Path) -> None:

@@ -100,7 +100,10 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.Note: (texts,),
     lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.AgentStarted: (numbers, texts, texts, texts, texts, texts),
-    lines.Compacted: (numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts),
+    lines.Compacted: (
+        numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts,
+        st.lists(texts, max_size=2).map(tuple),
+    ),
     lines.SessionEnded: (texts, texts, numbers, usages, costs),
     lines.RunEnded: (texts, texts, texts, texts, texts),
 }  # fmt: skip

@@ -74,7 +74,7 @@ def test_a_script_in_every_field_of_every_kind_of_line_adds_no_tag_and_no_attrib
 
 NOT_SHOWN = re.compile(
     r"Header\.(request|tools|info)|parts\.(Image|ToolResult)|extra$|signature$|redacted$|digest$|sha$|images\.data$"
-    r"|files\.(before|after|before_content|content)$|(Permitted|Question)\.tool$|Result\.name$|counts|reasons|^(call_)?id$|^agent$"
+    r"|files\.(before|after|before_content|content)$|(Permitted|Question)\.tool$|Result\.name$|Compacted\.dropped|counts|reasons|^(call_)?id$|^agent$"
 )
 
 
