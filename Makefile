@@ -4,14 +4,18 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test attacks-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test test-all attacks-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
 
 # Two workers a core: a test of a whole run waits as much as it computes. WORKERS=1 for one.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal tests
+	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m "not slow" tests
+
+# The slow tables, such as every fault at every point (docs/reliability.md): some minutes more.
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m slow tests
 
 # Each defence switched off in turn: its attack's test must fail. Takes a while.
 attacks-mutate: $(STAMP)

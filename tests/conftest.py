@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Runs of the program in these rooms have no ruff and ty of ours, so that none waits for language servers and checkers
 # that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`.
-_WHOLE_RUNS = {"action", "attacks", "commands", "doctor", "publish", "report", "run", "terminal"}
+_WHOLE_RUNS = {"action", "attacks", "commands", "doctor", "faults", "publish", "report", "run", "terminal"}
 _CHECKERS = own_programs.CHECKERS
 
 

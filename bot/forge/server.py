@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
@@ -77,11 +78,8 @@ class Server(ThreadingHTTPServer):
         with self._lock:
             connections = list(self._connections)
         for connection in connections:
-            try:
+            with contextlib.suppress(OSError):  # the client was faster
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                # The client was faster.
-                continue
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,7 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
             except _Dropped:
                 self._record(0, {}, b"")
                 self.close_connection = True
-                self.connection.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):  # the client may have been faster
+                    self.connection.shutdown(socket.SHUT_RDWR)
         self.wfile.flush()
 
     def _dispatch(self, fault: Fault | None, headers: Mapping[str, str], body: IO[bytes]) -> None:

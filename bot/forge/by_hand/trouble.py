@@ -41,10 +41,17 @@ class Trouble(Base):
         self._faults.add(Fault(method, re.compile(path), delay=seconds), times)
 
     def drop_next(
-        self, method: str = "*", path: str = "", *, times: int = 1, after_effect: bool = False
+        self,
+        method: str = "*",
+        path: str = "",
+        *,
+        times: int = 1,
+        after_effect: bool = False,
+        seconds: float = 0.0,
     ) -> None:
-        """Close the connection instead of answering; with `after_effect` carry the request out first."""
-        self._faults.add(Fault(method, re.compile(path), drop=True, after_effect=after_effect), times)
+        """Close the connection after `seconds` instead of answering; with `after_effect` carry the request out then."""
+        fault = Fault(method, re.compile(path), delay=seconds, drop=True, after_effect=after_effect)
+        self._faults.add(fault, times)
 
     @property
     def faults_waiting(self) -> int:

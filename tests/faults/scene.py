@@ -1,0 +1,452 @@
+"""One row of the table of faults: the real program, on a repository of its own, with one thing that goes wrong.
+
+A `Play` is a function that does the row's work on a `Scene` and returns what the program answered. `Scene.check_end`
+compares that with the row, and looks for what no end of the program may leave behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from bot.forge import Forge
+from bot.forge.forge import ACTIONS_BOT
+from bot.run.lock import held
+from tests.support import warm
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Script, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git, sample_repository
+from tests.support.stage import MODEL, Ran, Stage, command, open_stage
+
+CHANGE = "round(abs(seconds))"
+"""What the scripted model writes into the sample."""
+
+_NO_CHECKS = {".github/agent.yml": "version: 1\nchecks: []\n"}
+_HEADLINE = re.compile(r"^(?:slash-agent [a-z]+: |[✔!✘] )")
+_UNFINISHED = ("Working on it", "is being opened", "is being posted")
+_LIMIT = 120.0
+
+
+class Work(StrEnum):
+    """Where the change is afterwards, as the page says it."""
+
+    PULL = "in the pull request"
+    PUBLISH = "in the bundle; `publish` opens the pull request"
+    BUNDLE = "in the bundle"
+    BRANCH = "on the new branch"
+    NAMED = "in the run folder; the command in the message recovers it"
+    SALVAGE = "in the run folder; `salvage` recovers it"
+    UNPAID = "none yet: no model request was made"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Row:
+    """`says` is part of the program's headline or error; `thread` of a comment in the thread, before anything is
+    published again. `status` is the bundle's, empty if there is no bundle."""
+
+    cause: str
+    fault: str
+    point: str
+    play: Play
+    exit: int
+    says: str
+    work: Work
+    status: str = ""
+    thread: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cause}, {self.fault}: {self.point}"
+
+
+@dataclass
+class Scene:
+    stage: Stage
+    requests: int = 0
+    inside: Sequence[str] = ()
+    """Put before the command: a machine on which something is wrong."""
+    killed: bool = False
+    """By SIGKILL, after which nothing can be tidied."""
+    ran: Ran = field(default_factory=lambda: Ran(0, "", ""))
+
+    # -- what a row starts
+
+    def without_checks(self) -> None:
+        """The sample's tests take most of a run's time; they are not what the table is about."""
+        self.forge.commit(self.stage.repo, _NO_CHECKS)
+
+    @property
+    def forge(self) -> Forge:
+        return self.stage.forge
+
+    @property
+    def repo(self) -> Path:
+        """A local checkout of the sample, made when it is asked for first."""
+        path = self.stage.folder / "tidytime"
+        if not path.exists():
+            sample_repository(path)
+            for name, text in _NO_CHECKS.items():
+                (path / name).write_text(text)
+            commit_all(path)
+        return path
+
+    @property
+    def runs(self) -> list[Path]:
+        """Run folders, those of local runs and those of events."""
+        places = (self.stage.temp / "slash-agent", self.stage.folder / "home/.local/state/slash-agent/runs")
+        return [root for place in places if place.is_dir() for root in sorted(place.iterdir())]
+
+    @property
+    def journal(self) -> str:
+        return "".join(
+            file.read_text(errors="replace") for root in self.runs for file in root.glob("journal.jsonl")
+        )
+
+    def environment(self, verb: str, **more: str) -> dict[str, str]:
+        token = {"run": self.stage.sample.run_token, "publish": self.stage.sample.publish_token}.get(verb, "")
+        found = self.stage.environment(token, TMPDIR=str(self.temporary), **more)
+        if verb in ("run", "publish"):
+            return found
+        return {name: value for name, value in found.items() if not name.startswith(("GITHUB", "RUNNER"))}
+
+    @property
+    def temporary(self) -> Path:
+        folder = self.stage.folder / "tmp"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def argv(self, verb: str, *options: object) -> list[str]:
+        match verb:
+            case "run":
+                return self.stage.run_command(*options)
+            case "publish":
+                return command("publish", "--bundle", self.stage.bundle, *options)
+            case "fix":
+                return command("fix", "--repo", self.repo, "--model", MODEL, *options, "x")
+            case "review":
+                return command("review", "--repo", self.repo, "--base", "HEAD~1", "--model", MODEL, *options)
+        return command(verb, *options)
+
+    def call(self, argv: Sequence[str], **environment: str) -> Ran:
+        """Run the program to its end."""
+        variables = self.environment(argv[4], **environment)
+        done = warm.run([*self.inside, *argv], variables, self.stage.folder)
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def play_model(self, script: Sequence[Step] | Script, argv: Sequence[str], **environment: str) -> Ran:
+        with ModelServer(script) as model:
+            ran = self.call(argv, **self.model_variables(model), **environment)
+            self.requests = len(model.requests)
+        return ran
+
+    def model_variables(self, model: ModelServer) -> dict[str, str]:
+        return {**model.environment(), "SLASH_AGENT_MODEL": MODEL}
+
+    def mend(self) -> None:
+        """A whole run for the event, whose bundle waits to be published."""
+        self.without_checks()
+        ran = self.play_model(mending(), self.argv("run"))
+        assert ran.code == 0, ran.said
+
+    def new_token(self) -> str:
+        """For the job that publishes; the first one may have ended."""
+        permissions = {"contents": "write", "issues": "write", "pull_requests": "write"}
+        return self.forge.token(ACTIONS_BOT, permissions, repo=self.stage.repo)
+
+    # -- what must be true afterwards
+
+    def play(self, row: Row) -> None:
+        """Do what the row says, and compare the end."""
+        self.ran = ran = row.play(self)
+        assert ran.code == row.exit, f"exit {ran.code}: {ran.said}"
+        assert "Traceback" not in ran.said and "internal error" not in ran.said
+        assert not row.says or any(row.says in line for line in self.headlines()), (
+            row.says,
+            self.headlines(),
+        )
+        outcome = self.bundle / "outcome.json"
+        status = json.loads(outcome.read_text())["status"] if outcome.is_file() else ""
+        assert status == (row.status or status)
+        self._check_nothing_is_left()
+        if row.thread:
+            assert any(row.thread in body for body in self.stage.bot_comments()), self.stage.bot_comments()
+        self._check_work(row.work)
+        unfinished = [body for body in self.stage.bot_comments() if any(word in body for word in _UNFINISHED)]
+        assert unfinished == []
+
+    def headlines(self) -> list[str]:
+        """The lines by which people know how it ended; all of them if there is none of that kind."""
+        lines = [line for line in self.ran.said.splitlines() if line.strip()]
+        return [line for line in lines if _HEADLINE.match(line)] or lines
+
+    @property
+    def bundle(self) -> Path:
+        """The bundle of the event, or of the last local run."""
+        local = [root / "bundle" for root in self.runs if (root / "bundle").is_dir()]
+        return self.stage.bundle if self.stage.bundle.exists() or not local else local[-1]
+
+    def _check_nothing_is_left(self) -> None:
+        wait_for(lambda: not self.stage.left_over(), lambda: f"processes are left: {self.stage.left_over()}")
+        for root in self.runs:
+            with held(root):
+                pass
+        if not self.killed:
+            assert list(self.temporary.iterdir()) == []
+
+    def _check_work(self, work: Work) -> None:
+        match work:
+            case Work.PUBLISH:
+                self._check_published(publish=True)
+            case Work.PULL:
+                self._check_published(publish=False)
+            case Work.BUNDLE:
+                assert CHANGE in (self.bundle / "changes.patch").read_text()
+            case Work.BRANCH:
+                [branch] = git(self.repo, "for-each-ref", "--format=%(refname)", "refs/heads/agent").split()
+                assert CHANGE in git(self.repo, "show", branch)
+            case Work.NAMED:
+                found = re.search(r"slash-agent salvage ([^`\n]+?)(?:`|$)", self.ran.said, re.MULTILINE)
+                assert found, f"no command is named: {self.ran.said}"
+                self._check_salvaged(*shlex.split(found[1]))
+            case Work.SALVAGE:
+                self._check_salvaged(self.runs[-1])
+            case Work.UNPAID:
+                assert self.requests == 0
+            case Work.NONE:
+                assert not self.bundle.exists() or not (self.bundle / "changes.patch").read_bytes()
+
+    def _check_published(self, *, publish: bool) -> None:
+        if publish:
+            again = self.call(self.argv("publish"), GITHUB_TOKEN=self.new_token())
+            assert again.code == 0, again.said
+        [pull] = self.stage.pulls()
+        files = self.stage.get(f"pulls/{pull['number']}/files")
+        assert any(CHANGE in file.get("patch", "") for file in files)
+        assert len(self.stage.branches()) == 2
+
+    def _check_salvaged(self, *arguments: object) -> None:
+        """A run for an event is published then, as the second job would have done."""
+        for_event = self.runs[-1].is_relative_to(self.stage.temp)
+        out = self.stage.bundle if for_event else self.stage.folder / "salvaged"
+        salvaged = self.call(command("salvage", *arguments, "--out", out))
+        assert salvaged.code == 0, salvaged.said
+        assert CHANGE in (out / "changes.patch").read_text()
+        if for_event:
+            self._check_published(publish=True)
+
+
+Play = Callable[[Scene], Ran]
+Fault = Callable[[Scene], None]
+
+
+def wait_for(condition: Callable[[], bool], otherwise: Callable[[], str] = str) -> None:
+    deadline = time.monotonic() + _LIMIT
+    while not condition():
+        assert time.monotonic() < deadline, otherwise() or "what was waited for did not happen"
+        threading.Event().wait(0.05)
+
+
+# -- plays
+
+
+def fix(
+    *steps: Step, options: Sequence[object] = (), before: Fault | None = None, **environment: str
+) -> Play:
+    """`slash-agent fix` with a model that says `steps`; one that mends the sample without any."""
+    return _with_model("fix", steps, options, before, environment)
+
+
+def run(
+    *steps: Step, options: Sequence[object] = (), before: Fault | None = None, **environment: str
+) -> Play:
+    """`slash-agent run` for the sample's event."""
+    return _with_model("run", steps, options, before, environment)
+
+
+def _with_model(
+    verb: str, steps: Sequence[Step], options: Sequence[object], before: Fault | None, environment: dict[str, str]
+) -> Play:  # fmt: skip
+    def play(scene: Scene) -> Ran:
+        if verb == "run":
+            scene.without_checks()
+        if before:
+            before(scene)
+        # The gate may have a word before the model ends.
+        return scene.play_model(
+            [*(steps or mending()), DONE, DONE], scene.argv(verb, *options), **environment
+        )
+
+    return play
+
+
+def publish(*faults: Fault) -> Play:
+    """`slash-agent publish` of a good run's bundle, after `faults`."""
+
+    def play(scene: Scene) -> Ran:
+        scene.mend()
+        for fault in faults:
+            fault(scene)
+        return scene.call(scene.argv("publish"))
+
+    return play
+
+
+def change_and(*commands: str) -> tuple[Step, ...]:
+    """A model that mends the sample and then runs `commands`."""
+    return (VIEW, Turn(EDITS), *(shell(text) for text in commands), DESCRIBE, DONE)
+
+
+# -- faults of GitHub's API and of its git server; `path` is a regular expression
+
+
+def answers(
+    status: int, method: str, path: str, message: str = "Blocked", times: int = 1, **headers: str
+) -> Fault:
+    """GitHub answers so, and does nothing."""
+
+    def fault(scene: Scene) -> None:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        scene.forge.fail_next(method, path, status, body={"message": message}, headers=named, times=times)
+
+    return fault
+
+
+def drops(method: str, path: str, *, after: bool = False, times: int = 1) -> Fault:
+    """The connection breaks before, or `after`, the request has its effect."""
+    return lambda scene: scene.forge.drop_next(method, path, after_effect=after, times=times)
+
+
+def token_ends(requests: int) -> Fault:
+    """The token of `publish` is worth nothing after so many requests."""
+    return lambda scene: scene.forge.kill_token(scene.stage.sample.publish_token, after=requests)
+
+
+def nth(number: int, fault: Fault) -> Fault:
+    """`fault` for the request `number`, counted from 1; those before are answered as always."""
+
+    def later(scene: Scene) -> None:
+        scene.forge.delay_next(seconds=0.0, times=number - 1)
+        fault(scene)
+
+    return later
+
+
+# -- machines on which something is wrong
+
+
+def inside(*command: str) -> Fault:
+    """Every command of the row is run by `command`."""
+
+    def fault(scene: Scene) -> None:
+        scene.inside = command
+
+    return fault
+
+
+def shell_first(script: str) -> Fault:
+    """The shell `script` runs in the process that becomes the program."""
+    return inside("bash", "-c", f'{script}; exec "$@"', "bash")
+
+
+def old_git(scene: Scene) -> None:
+    """A git from 2018 comes first on the PATH."""
+    program = scene.stage.folder / "old" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\ntest "$1" = --version && echo git version 2.17.1 && exit\nexec /usr/bin/git "$@"\n'
+    )
+    program.chmod(0o755)
+    scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
+
+
+def branch_agent(scene: Scene) -> None:
+    """No branch below it can be made."""
+    git(scene.repo, "branch", "agent")
+
+
+# -- signals, each at a point of the program
+
+
+At = Callable[[Scene, ModelServer], bool]
+
+
+def at_request(number: int) -> At:
+    """While the model's answer number `number` is waited for."""
+    return lambda scene, model: len(model.requests) >= number
+
+
+def at_call(text: str) -> At:
+    """Once the run's journal has `text`."""
+    return lambda scene, model: text in scene.journal
+
+
+def struck(verb: str, by: signal.Signals, at: At, *steps: Step, options: Sequence[object] = ()) -> Play:
+    """The verb gets the signal `by` at a point."""
+
+    def play(scene: Scene) -> Ran:
+        if verb == "run":
+            scene.without_checks()
+        with ModelServer(steps) as model:
+            variables = scene.environment(verb, **scene.model_variables(model))
+            ran = _strike(scene, verb, by, lambda: at(scene, model), variables, *options)
+            scene.requests = len(model.requests)
+        return ran
+
+    return play
+
+
+def killed_then(verb: str, damage: Fault) -> Play:
+    """A local run is killed while a command runs, `damage` is done, and `verb` takes it up."""
+
+    def play(scene: Scene) -> Ran:
+        struck("fix", signal.SIGKILL, at_call("sleep 600"), VIEW, Turn(EDITS), shell("sleep 600"))(scene)
+        damage(scene)
+        [root] = scene.runs
+        if verb == "salvage":
+            return scene.call(command("salvage", root))
+        return scene.play_model([DESCRIBE, DONE, DONE], scene.argv("fix", "--continue", root))
+
+    return play
+
+
+def struck_at_github(by: signal.Signals, number: int) -> Play:
+    """`publish` gets the signal while it waits for the answer to its request number `number`, counted from 1."""
+
+    def play(scene: Scene) -> Ran:
+        scene.mend()
+        nth(number, lambda scene: scene.forge.drop_next(seconds=_LIMIT))(scene)
+        return _strike(
+            scene, "publish", by, lambda: not scene.forge.faults_waiting, scene.environment("publish")
+        )
+
+    return play
+
+
+def _strike(
+    scene: Scene, verb: str, by: signal.Signals, reached: Callable[[], bool], variables: dict[str, str],
+    *options: object,
+) -> Ran:  # fmt: skip
+    scene.killed = by == signal.SIGKILL
+    process = subprocess.Popen(
+        scene.argv(verb, *options), env=variables, cwd=scene.stage.folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_for(lambda: reached() or process.poll() is not None)
+    process.send_signal(by)
+    out, err = process.communicate(timeout=_LIMIT)
+    return Ran(process.returncode, out, err)
+
+
+def open_scene(forge: Forge, folder: Path) -> Scene:
+    return Scene(open_stage(forge, folder))

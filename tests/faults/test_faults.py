@@ -1,0 +1,45 @@
+"""Every row of the table of faults, on the real program. `make test` runs the first row of each cause."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.forge import Forge
+from tests.faults.page import PAGE, page
+from tests.faults.rows import ROWS
+from tests.faults.scene import Row, Scene, open_scene
+
+SAMPLE = list({row.cause: row for row in reversed(ROWS)}.values())
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    # A short path: a run binds sockets below TMPDIR, and their names have an end.
+    with tempfile.TemporaryDirectory(prefix="f-") as folder, Forge() as forge:
+        yield open_scene(forge, Path(folder))
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("row", SAMPLE, ids=str)
+def test_a_row_of_each_cause(scene: Scene, row: Row) -> None:
+    scene.play(row)
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_every_row(scene: Scene, row: Row) -> None:
+    scene.play(row)
+
+
+def test_the_page_shows_these_rows() -> None:
+    """Otherwise: python -m tests.faults.page"""
+    assert PAGE.read_text() == page(PAGE.read_text())
+
+
+def test_no_point_stands_twice() -> None:
+    assert len({str(row) for row in ROWS}) == len(ROWS)
