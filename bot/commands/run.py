@@ -15,7 +15,7 @@ from pathlib import Path
 from bot.commands.options import add_bundle, add_dry_run, add_sandbox, add_text, usd
 from bot.commands.result import Result, print_result
 from bot.commands.viewing import add_viewing, looking_on
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.progress import Ended
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
@@ -64,6 +64,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the maintenance task of .github/agent/ that a schedule is for",
     )  # fmt: skip
     add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
+    parser.add_argument(
+        "--prepare", choices=("key", "make"), help=argparse.SUPPRESS
+    )  # the action's own steps
     add_viewing(parser)
 
 
@@ -83,6 +86,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         instruction=arguments.instruction,
         task=arguments.task,
     )
+    if arguments.prepare:
+        return _prepare(replace(asked, prepare=arguments.prepare, dry_run=True))
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
     with looking_on(arguments, "run", out) as looking:
@@ -100,6 +105,19 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         publish_bundle(ended.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
     clean_up_later(os.environ)
     return ended.exit_code
+
+
+def _prepare(asked: EventRun) -> ExitCode:
+    """Nothing is written to GitHub. What fails here, the run itself comes to, and says it where people look."""
+    actions = Actions(os.environ, sys.stdout)
+    try:
+        ended = run_event(asked, os.environ, lambda write: None, actions.print, actions.add_mask)
+    except AgentError as error:
+        actions.print(f"note: the environment was not prepared before the run: {error}")
+        return ExitCode.DONE
+    for name, value in ended.prepared.items():
+        actions.set_output(name, value)
+    return ExitCode.DONE
 
 
 def _is_log(looking: Looking, arguments: argparse.Namespace) -> bool:

@@ -107,11 +107,12 @@ def checks_of(
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """How an environment is prepared that the policy says nothing of: `setup` runs in a tree of the commit `sha`, and
-    `checks` are those that work after it."""
+    `checks` are those that work after it. `versions` are the tools' that it names."""
 
     sha: str
     setup: tuple[SetupStep, ...]
     checks: tuple[Check, ...]
+    versions: tuple[str, ...] = ()
 
 
 def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
@@ -124,7 +125,8 @@ def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
     if not found.setup:
         return None
     steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in found.setup)
-    return Preparation(sha, steps, tuple(Check(one.name, one.command, detected=True) for one in found.checks))
+    checks = tuple(Check(one.name, one.command, detected=True) for one in found.checks)
+    return Preparation(sha, steps, checks, tuple(f"{one.tool} {one.version}" for one in found.versions))
 
 
 def detected_at(checkout: Checkout, sha: str = "") -> Detected:

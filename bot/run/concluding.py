@@ -40,8 +40,8 @@ def conclude(run: Run, end: LoopEnd, model: ModelInfo) -> Ended:
         __version__,
     )  # fmt: skip
     notes = (
-        *doubts(model), *run.job.notes, *run.briefing.notes(), *run.results.notes(), *dropped, *said(network),
-        *limits_met.said(run.workshops.limits_met()),
+        *doubts(model), *run.job.notes, *run.trees.notes(), *run.briefing.notes(), *run.results.notes(), *dropped,
+        *said(network), *limits_met.said(run.workshops.limits_met()),
     )  # fmt: skip
     concluded = outcome(
         facts, run.profile, end, judged, handed,

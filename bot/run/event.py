@@ -6,9 +6,10 @@ Refusals come first and cost least: before any checkout, before a model or a san
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
@@ -40,6 +41,9 @@ from bot.run.quota import Quota, check_quota, usd_left
 from bot.run.told import tell, tell_stranger, trouble_text
 from bot.sandbox.choose import Setting
 
+if TYPE_CHECKING:
+    from bot.run.prepare import Phase
+
 Say = Callable[[str], None]
 
 # What needs something that was said before in the thread.
@@ -51,7 +55,7 @@ class EventRun:
     """What the command line asked for. With `dry_run` every write to GitHub is said instead of made.
 
     `instruction` and `task` are the workflow's own words, for events that hold none of anybody's. `view` is who looks
-    on in place of the job's log.
+    on in place of the job's log. With `prepare` nothing is answered or done but a phase of `bot/run/prepare.py`.
     """
 
     name: str
@@ -65,12 +69,14 @@ class EventRun:
     instruction: str = ""
     task: str = ""
     view: View | None = None
+    prepare: Phase | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EventEnded:
     """What came of an event. `outcome` and `bundle` are `None` where there was nothing to do, nobody may, or the
-    answer was given at once (`answered`). `finder` knows the repository's own rules for secrets, where it has some."""
+    answer was given at once (`answered`). `finder` knows the repository's own rules for secrets, where it has some.
+    `prepared` are the outputs of a step that prepares."""
 
     exit_code: ExitCode
     reason: str
@@ -78,6 +84,7 @@ class EventEnded:
     bundle: Path | None = None
     answered: bool = False
     finder: Finder | None = None
+    prepared: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_event(
@@ -167,6 +174,8 @@ class _Handling:
             raise
         if isinstance(decided, Ignored):
             return EventEnded(ExitCode.DONE, decided.reason)
+        if self.asked.prepare:
+            return self.prepare(decided)
         if isinstance(decided, Refusal):
             return self.refuse(decided)
         try:
@@ -178,6 +187,15 @@ class _Handling:
             if self.somebody_waits:
                 self.tell_trouble(error)
             raise
+
+    def prepare(self, decided: Request | Refusal) -> EventEnded:
+        if isinstance(decided, Refusal):
+            return EventEnded(ExitCode.DONE, decided.reason)
+        from bot.run.prepare import prepare_environment
+
+        request = replace(decided, policy_file=self.where.policy_file)
+        outputs = prepare_environment(self.asked, request, self.where, self.environment, self.watch)
+        return EventEnded(ExitCode.DONE, "", prepared=outputs)
 
     def tell_trouble(self, error: AgentError) -> None:
         tell(self.host, self.place, trouble_text(str(error), self.where.run_url), self.watch)

@@ -45,6 +45,7 @@ from bot.run.rounds import Rounds, RoundsContext
 from bot.run.server_terms import server_terms
 from bot.run.skills import RunSkills
 from bot.run.stop_hook import StopHook
+from bot.run.store import environment_store
 from bot.run.subagents import RunSubagents
 from bot.run.terms import Job
 from bot.run.tools import Gatekeeper, RunToolbox
@@ -136,6 +137,7 @@ class Run:
         prepared = self._preparation()
         setup = self._possible(prepared.setup if prepared else setup)
         job = self.job
+        store = environment_store(prepared, checkout, job.origin, job.environment) if prepared else None
         self.network = Network(replace(policy, setup=setup), job.request, profile, job.environment)
         self.workshops = Workshops(
             checkout, self.confinement, job.folder, str(job.origin or checkout.tree), job.environment,
@@ -145,6 +147,7 @@ class Run:
             checkout, job.folder, self.workshops.of_commands, setup, bring, job.origin, job.say,
             self.network.hold_to, Background(self._own_folders, "environment").result,
             share_all=self.tier is Tier.LOCAL and profile.setup, prepared_from=prepared.sha if prepared else "",
+            store=store,
         )  # fmt: skip
         minutes = policy.budget.check_minutes
         if minutes is None:

@@ -33,6 +33,7 @@ from bot.run.checks import whole
 from bot.run.folder import RunFolder
 from bot.run.history import History
 from bot.run.network import refused
+from bot.run.store import EnvironmentStore
 from bot.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
 from bot.sandbox.credentials import credentials_in
 from bot.workshop.client.workshop import Workshop
@@ -51,6 +52,10 @@ _PACK = (
 )
 _UNPACK = "tar -xf {archive}"
 _ARCHIVE = "prepared.tar"
+_FAILED = (
+    "What the checks need could not be installed: {}. Write the commands that install it under `setup:` in the policy "
+    "(`slash-agent init` proposes some), or turn this off with the action's input `prepare: off`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +107,15 @@ class Trees:
     `share_all`.
 
     `prepared_from` is the commit whose files setup sees, if not the base that is worked on. Nobody wrote that setup
-    for the bot, so what fails in it is said, and the run goes on without."""
+    for the bot: if it fails, `failure` says why, and the run goes on without. What is in `store` is not made again."""
+
+    failure = ""
 
     def __init__(
         self, checkout: Checkout, folder: RunFolder, open: Open, setup: Sequence[SetupStep], bring: Sequence[str],
         origin: Path | None, say: Say, hold_to: HoldTo = lambda presets, workshop: None,
         own: Callable[[], Sequence[EnvironmentFolder]] = tuple, *, share_all: bool = False, prepared_from: str = "",
+        store: EnvironmentStore | None = None,
     ) -> None:  # fmt: skip
         self._checkout = checkout
         self._history = History(checkout)
@@ -121,6 +129,7 @@ class Trees:
         self._own = own
         self._share_all = share_all
         self._prepared_from = prepared_from
+        self._store = store
         self._shared: Outfit | None = None
         self._base_round: _BaseRound | None = None
         self._preparing: Background[_Prepared] | None = None
@@ -165,6 +174,13 @@ class Trees:
         if caches := [one for one in outfit.caches if one.in_home or not home_only]:
             workshop.call("bash", whole(build_caches.command_for(caches), _COPY_LIMIT), cancel)
 
+    def notes(self) -> tuple[str, ...]:
+        """For people: that the environment could not be prepared, by the command and the last lines that it printed."""
+        if not self.failure:
+            return ()
+        first, *rest = (line.strip()[:300] for line in self.failure.splitlines() if line.strip())
+        return (_FAILED.format(" / ".join((first, *rest[-3:]))),)
+
     def settle(self) -> None:
         """Wait for a preparation under way, so that its workshop is gone before its folder is."""
         if self._preparing is not None:
@@ -191,7 +207,7 @@ class Trees:
         base = self._base_round
         if base is None or not base.workshop.closed:
             return outfit.caches
-        folders = folders_in(base.tree, self._checkout.git, self._history.paths())
+        folders = self._folders_in(base.tree)
         targets = [one.path for one in folders if one.is_build_output]
         newer = tuple(build_caches.of_round(base.home, base.tree, targets))
         older = (one for one in outfit.caches if not any(one.place.startswith(new.place) for new in newer))
@@ -219,9 +235,16 @@ class Trees:
     def _prepare(self, cancel: CancelToken) -> _Prepared:
         if not self._prepared_from:
             return self._make(cancel)
+        record = self._store.read() if self._store else None
+        if self._store and record and not record.failure:
+            self._say("the environment is prepared already")
+            return self._prepared_in(self._store.folder, record.made)
         try:
+            if record:
+                raise SetupError(record.failure)
             return self._make(cancel)
         except SetupError as error:
+            self.failure = str(error)
             self._say(f"The environment could not be prepared, so checks may not run: {error}")
             return _Prepared(Outfit(), frozenset())
 
@@ -238,23 +261,29 @@ class Trees:
                 self._say(f"setup: {step.command}")
                 self._hold_to(step.egress, workshop)
                 _run_step(workshop, step, cancel)
-            made = folders_in(tree, self._checkout.git, self._history.paths())
-            _pack(workshop, made, cancel)
+            _pack(workshop, self._folders_in(tree), cancel)
             workshop.call("bash", whole(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
-        # A command could put a link in the place of one until the workshop was closed.
-        made = tuple(one for one in made if os.path.realpath(one.source) == str(one.source))
         from bot.gate.tree import untracked_files  # the gate is loaded where it is used, not before a request
 
+        left = untracked_files(self._checkout.git, self._prepared_from or self._checkout.base_sha, tree)
+        return self._prepared_in(self._folder, left)
+
+    def _prepared_in(self, folder: RunFolder, left: frozenset[str]) -> _Prepared:
+        """What setup left in `folder`. Its processes are dead: one could put a link in the place of a folder."""
+        tree = folder.prepared
+        own = self._own_shared()
         kept = [one for one in own if not os.path.lexists(tree / one.path) or not one.path]
-        made = marked_as_made(made)
+        made = marked_as_made(self._folders_in(tree))
         found = self._dependencies((*made, *kept), (tree,))
         caches = (
-            *build_caches.of_home(self._folder.home("setup")),
+            *build_caches.of_home(folder.home("setup")),
             *build_caches.of_checkout((*made, *kept)),
         )
-        archive = self._folder.workshop("setup") / "tmp" / _ARCHIVE
-        left = untracked_files(self._checkout.git, self._prepared_from or self._checkout.base_sha, tree)
+        archive = folder.workshop("setup") / "tmp" / _ARCHIVE
         return _Prepared(Outfit(found, archive, caches), left)
+
+    def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
+        return folders_in(tree, self._checkout.git, self._history.paths())
 
     def _copy_in(self, name: str, tree: Path) -> None:
         if self._origin is None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.forge.bundled import REPORTER
+from tests.attacks.test_prepared_environment import BASE
 from tests.support.act import Act, Ran
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE, EDITS, VIEW, mending
@@ -160,6 +161,21 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> 
     assert {pull["head"]["ref"] for pull in stage.pulls()} == {f"agent/task-{name}" for name in names}, (
         ran.log
     )
+
+
+def test_what_the_checks_need_is_in_the_cache_before_the_agent_starts(stage: Stage) -> None:
+    """The next run would have it; act's machines have another path each, and so other keys."""
+    stage.forge.commit(stage.repo, BASE)
+    with ModelServer(mending()) as server:
+        ran = act(stage, server, warm_venv()).run("agent.yml", stage.sample.event)
+    assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
+    _, before, after = ran.log.split(
+        "[run] ⭐ Run Main Run the agent"
+    )  # the action, and its step of that name
+    assert "Cache saved successfully" in before, ran.log
+    assert before.count("setup: [ -d .venv ]") == 1
+    assert "the environment is prepared already" in after
+    assert "setup:" not in after
 
 
 def artifacts_of(*names: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 act does not enforce `permissions:`. So each job's own action step is given a token of exactly the permissions that
 the job asks for; and act does not know `queue:` yet. Nothing else of a workflow is changed. Other people's actions are
-stand-ins: artifacts go through GitHub's own client to act's artifact server.
+stand-ins: artifacts and caches go through GitHub's own clients to act's servers.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ VERSION = (ROOT / ".ci" / "act-version").read_text().strip()
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 ACT = CACHE / "slash-agent-tests" / f"act-{VERSION}" / "act"
 ARTIFACT = ("@actions/artifact", "2.3.2")
+CLIENT_OF_CACHES = ("@actions/cache", "4.0.5")
 STAND_INS = ROOT / "tests" / "action" / "stand-ins"
 TIMEOUT = 300
 
@@ -83,7 +84,9 @@ class Act:
             "--workflows", str(file),
             "--eventpath", str(self.stage.event_file(event, "act-event.json")),
             "--platform", "ubuntu-24.04=-self-hosted",
-            "--json", "--no-cache-server", "--rm",
+            "--json", "--rm",
+            "--cache-server-path", str(self.stage.folder / "act-caches"),
+            "--cache-server-addr", "127.0.0.1",
             "--action-cache-path", str(folder / "cache"),
             "--artifact-server-path", str(folder / "artifacts"),
             "--artifact-server-addr", "127.0.0.1",
@@ -157,7 +160,8 @@ class Act:
         return "\n".join(lines) + "\n", tokens
 
     def _runner(self, folder: Path) -> dict[str, str]:
-        toolkit = installed(*ARTIFACT) / "lib" / "artifact.js"
+        artifacts = installed(*ARTIFACT) / "lib" / "artifact.js"
+        caches = installed(*CLIENT_OF_CACHES) / "lib" / "cache.js"
         return {
             "GITHUB_API_URL": self.stage.forge.api_url,
             "GITHUB_SERVER_URL": self.stage.forge.url,
@@ -166,7 +170,8 @@ class Act:
             "GITHUB_RUN_ID": "4711",
             "GITHUB_REF": "refs/heads/main",
             "SHA_REF": self.stage.branches()["main"],
-            "ACT_TEST_ARTIFACT": str(toolkit),
+            "ACT_TEST_ARTIFACT": str(artifacts),
+            "ACT_TEST_CACHE": str(caches),
             **self.variables,
         }
 
@@ -184,8 +189,8 @@ def _copy_source(target: Path, *, with_bytecode: bool) -> None:
 
 def _of_others(text: str) -> dict[str, Path]:
     """Each action of other people's that a workflow uses, with what stands in for it."""
-    used = set(re.findall(r"uses: (actions/[\w-]+@[0-9a-f]{40})", text))
-    return {action: STAND_INS / action.partition("@")[0].removeprefix("actions/") for action in used}
+    used = re.findall(r"uses: actions/([\w-]+)[\w/-]*(@[0-9a-f]{40})", text)
+    return {f"actions/{name}{commit}": STAND_INS / name for name, commit in used}
 
 
 def _free_port() -> int:

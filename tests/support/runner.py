@@ -54,6 +54,8 @@ class Runner:
     venv: Path
     secrets: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
+    caches: dict[str, Path] = field(default_factory=dict)
+    """What was cached by which key: a folder as it was then."""
 
     def workflow(
         self, event: Mapping[str, Any], text: str = "", name: str = "issue_comment"
@@ -147,9 +149,21 @@ class _Machine:
         if action == "actions/download-artifact":
             shutil.copytree(self._artifacts[given["name"]], given["path"])
             return Step("success")
+        if action == "actions/cache/restore":
+            return self._restore(given["key"], Path(given["path"]))
+        if action == "actions/cache/save":
+            self._runner.caches[given["key"]] = kept = self._runner.stage.folder / "caches" / given["key"]
+            shutil.copytree(given["path"], kept, symlinks=True)
+            return Step("success")
         assert action in ("./", "slash-agent/slash-agent"), action
         done = self.composite(given, context)
         return Step(done.result, done.outputs, done.log)
+
+    def _restore(self, key: str, path: Path) -> Step:
+        if key not in self._runner.caches:
+            return Step("success", {"cache-hit": ""})
+        shutil.copytree(self._runner.caches[key], path, symlinks=True)
+        return Step("success", {"cache-hit": "true"})
 
     def _upload(self, path: Path, given: Mapping[str, str]) -> Step:
         unpacked = given.get("archive") == "false"

@@ -1,0 +1,99 @@
+"""The environment that `prepare: auto` installs, at a fixed place, from which the action's cache saves it.
+
+Its key is a hash of everything that it depends on. What is restored under another key is not used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot import __version__
+from bot.checkout.clone import Checkout
+from bot.environment.detected import guarded_folder
+from bot.run.base import Preparation
+from bot.run.folder import RunFolder
+
+_FORMAT = 1
+_PROGRAMS = ("python3", "node", "npm", "go", "cargo", "java", "mvn", "gradle", "gcc")
+_NO_INPUT = r"(?:\.github|docs?)/.*|(?!(?:.*/)?setup\.py\Z).*\.(?:pyi?|[cm]?jsx?|[cm]?tsx?|md|rst{more})"
+"""Files that no setup depends on: the project is installed in editable mode."""
+_UNLESS_MADE = {".venv": "rs|java|kts?", "vendor": "go"}
+"""Sources that setup reads only to make that folder: extensions are compiled, `go mod vendor` reads imports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What setup left beside its folders: `made` are its files that git does not ignore, `failure` is why it failed."""
+
+    made: frozenset[str] = frozenset()
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentStore:
+    """`folder` has the prepared tree and the HOME of its setup; `key` says what the environment must be made from."""
+
+    folder: RunFolder
+    key: str
+
+    def read(self) -> Record | None:
+        """`None` if nothing is there, or what is there was made from something else."""
+        try:
+            found = json.loads(self._file.read_bytes())
+            if found["key"] == self.key:
+                return Record(frozenset(map(str, found["made"])), str(found["failure"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+        return None
+
+    def write(self, record: Record) -> None:
+        content = {"key": self.key, "made": sorted(record.made), "failure": record.failure}
+        self._file.write_text(json.dumps(content))
+
+    @property
+    def _file(self) -> Path:
+        return self.folder.root / "prepared.json"
+
+
+def environment_store(
+    preparation: Preparation, checkout: Checkout, mount: Path | None, environment: Mapping[str, str]
+) -> EnvironmentStore | None:
+    """The store that the action names. `mount` is where commands see the tree, since programs in an environment name
+    it; without a fixed one there is no store."""
+    place = environment.get("SLASH_AGENT_PREPARED", "")
+    if not place or mount is None:
+        return None
+    folder = RunFolder(Path(os.path.realpath(place)))
+    return EnvironmentStore(folder, _key(preparation, checkout, mount, environment))
+
+
+def _key(preparation: Preparation, checkout: Checkout, mount: Path, environment: Mapping[str, str]) -> str:
+    steps = [(step.command, step.egress) for step in preparation.setup]
+    made = {guarded_folder(command).rpartition("/")[2] for command, _ in steps}
+    more = "".join(f"|{names}" for folder, names in _UNLESS_MADE.items() if folder not in made)
+    no_input = re.compile(_NO_INPUT.format(more=more), re.DOTALL)
+    listing = checkout.git.run("ls-tree", "-r", "-z", preparation.sha)
+    files = [
+        line
+        for line in os.fsdecode(listing).split("\0")
+        if line and not no_input.fullmatch(line.partition("\t")[2])
+    ]
+    machine = (
+        platform.machine(), platform.libc_ver(), environment.get("ImageOS"), environment.get("ImageVersion"),
+        *(_program(name, environment.get("PATH", "")) for name in _PROGRAMS),
+    )  # fmt: skip
+    parts = json.dumps([_FORMAT, __version__, str(mount), machine, steps, preparation.versions, files])
+    return f"slash-agent-environment-{hashlib.sha256(parts.encode()).hexdigest()}"
+
+
+def _program(name: str, path: str) -> tuple[str, int]:
+    """Which one it is: a version is part of the path or of the file's size."""
+    found = os.path.realpath(shutil.which(name, path=path) or "/")
+    return found, os.stat(found).st_size

@@ -1,0 +1,156 @@
+"""The action installs what the checks need before the agent starts, and the next run has it from the cache."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bot.forge.bundled import MAINTAINER
+from tests.attacks.test_prepared_environment import BASE
+from tests.support.fix_script import mending
+from tests.support.model_server import ModelServer
+from tests.support.runner import ACTION, Job, Runner
+from tests.support.stage import Stage
+from tests.support.verb_runs import fork_pull
+from tests.support.warm import warm_venv
+
+pytestmark = pytest.mark.bubblewrap
+
+KEY = "sk-canary-7be2"
+ONE_JOB = {
+    "contents": "write",
+    "issues": "write",
+    "pull_requests": "write",
+    "checks": "write",
+    "actions": "read",
+}
+
+
+def on_a_fresh_machine(runner: Runner, event: object = None, **inputs: str) -> Job:
+    """The ten-line shape, for one comment."""
+    stage = runner.stage
+    shutil.rmtree(stage.folder / "runner-job", ignore_errors=True)
+    with ModelServer(mending()) as server:
+        runner.variables = {"ANTHROPIC_BASE_URL": server.url}
+        token = stage.forge.token(permissions=ONE_JOB, repo=stage.repo)
+        given = event or stage.ask("/agent fix the rounding")
+        return runner.action(given, token, anthropic_api_key=KEY, mode="run", **inputs)
+
+
+def runner_of(stage: Stage) -> Runner:
+    return Runner(stage, warm_venv(), {})
+
+
+def passed(stage: Stage) -> bool:
+    bundle = stage.folder / "runner-job" / "_temp" / "slash-agent-bundle" / "outcome.json"
+    return '"state": "passed"' in bundle.read_text() and ".venv/bin/python -m unittest" in bundle.read_text()
+
+
+def test_the_second_run_takes_the_environment_from_the_cache(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    runner = runner_of(stage)
+    first = on_a_fresh_machine(runner)
+    assert first.result == "success", first.log
+    assert first.steps["prepared"].outputs == {"made": "true"}
+    assert first.steps["prepared"].log.count("setup: [ -d .venv ]") == 1
+    assert "setup:" not in first.steps["run"].log
+    assert passed(stage), first.steps["run"].log
+    [key] = runner.caches
+    stage.forge.commit(stage.repo, {"stats.py": "# of no matter to what is installed\n", "README.md": "more"})
+    second = on_a_fresh_machine(runner)
+    assert second.steps["environment"].outputs == {"key": key}
+    assert second.steps["prepared"].outcome == "skipped"
+    assert "setup:" not in second.log
+    assert "the environment is prepared already" in second.steps["run"].log
+    assert passed(stage), second.steps["run"].log
+
+
+@pytest.mark.parametrize("change", [{"requirements.txt": "# another\n"}, {"uv.lock": ""}, {"setup.py": ""}])
+def test_another_lock_file_or_manifest_is_another_key(stage: Stage, change: dict[str, str]) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    runner = runner_of(stage)
+    on_a_fresh_machine(runner)
+    [before] = runner.caches
+    stage.forge.commit(stage.repo, change)
+    again = on_a_fresh_machine(runner)
+    assert again.steps["environment"].outputs["key"] != before
+
+
+def test_what_failed_is_not_cached_and_the_result_says_what_and_what_to_do(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE | {"requirements.txt": "-r there-is-no-such-file.txt\n"})
+    runner = runner_of(stage)
+    ran = on_a_fresh_machine(runner)
+    assert ran.result == "success", ran.log
+    assert runner.caches == {}
+    assert ran.log.count("setup: [ -d .venv ]") == 1
+    outcome = (stage.folder / "runner-job" / "_temp" / "slash-agent-bundle" / "outcome.json").read_text()
+    assert "could not be installed" in outcome
+    assert "there-is-no-such-file.txt" in outcome
+    assert "`setup:`" in outcome
+
+
+def test_nothing_is_prepared_for_a_question(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    ran = on_a_fresh_machine(runner_of(stage), stage.ask("/agent explain the rounding"))
+    assert ran.steps["environment"].outputs == {}
+    assert ran.steps["prepared"].outcome == "skipped"
+
+
+def test_the_cache_is_saved_before_a_step_has_the_models_key() -> None:
+    steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    names = [step.get("uses", step.get("id", "")).partition("@")[0] for step in steps]
+    assert names.index("actions/cache/restore") < names.index("prepared") < names.index("actions/cache/save")
+    assert names.index("actions/cache/save") < names.index("run")
+
+
+def test_a82_a_pull_requests_own_runs_use_no_cache() -> None:
+    """On `refs/pull/N/merge` the code of its head could have written the cache."""
+    steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    cached = [step for step in steps if step.get("uses", "").startswith("actions/cache/")]
+    assert len(cached) == 2
+    assert all("!startsWith(github.ref, 'refs/pull/')" in step["if"] for step in cached)
+    assert not [step for step in cached if "restore-keys" in step["with"]]
+
+
+def test_a82_the_head_of_a_pull_request_does_not_get_into_the_cache(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    runner = runner_of(stage)
+    on_a_fresh_machine(runner)
+    [key] = runner.caches
+    head = {"requirements.txt": "# of the head\n", "of_the_head.py": "", "of-the-head.lock": ""}
+    stage.forge.commit(stage.repo, head, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    runner.caches.clear()
+    shutil.rmtree(stage.folder / "caches")
+    ran = on_a_fresh_machine(runner, stage.ask("/agent fix the rounding", number=number))
+    assert ran.result == "success", ran.log
+    [kept] = runner.caches.items()
+    assert kept[0] == key
+    assert not [
+        path for path in Path(kept[1]).rglob("*") if "of_the_head" in path.name or "of-the-head" in path.name
+    ]
+    assert (kept[1] / "tree-prepared" / "requirements.txt").read_text() == BASE["requirements.txt"]
+
+
+def test_a82_nothing_is_cached_for_the_head_of_a_fork(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    runner = runner_of(stage)
+    number = fork_pull(stage, {"requirements.txt": "# of the fork\n"})
+    ran = on_a_fresh_machine(runner, stage.ask("/agent fix the rounding", number=number))
+    assert ran.steps["environment"].outputs == {}
+    assert runner.caches == {}
+
+
+def test_a82_an_environment_of_another_key_is_not_used(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    runner = runner_of(stage)
+    on_a_fresh_machine(runner)
+    [key] = runner.caches
+    record = runner.caches[key] / "prepared.json"
+    record.write_text(record.read_text().replace(key, key[:-1] + "x"))
+    ran = on_a_fresh_machine(runner)
+    assert "the environment is prepared already" not in ran.log
+    assert "setup: [ -d .venv ]" in ran.steps["run"].log
