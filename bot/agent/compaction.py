@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from bot.agent.decided import with_earlier
 from bot.agent.history import LEFT_OUT
-from bot.agent.prompt import render
+from bot.agent.prompt import new_marker, render
 from bot.agent.receive import drained
 from bot.agent.transcript import as_text
 from bot.agent.window import room, tokens_of, tokens_of_text
@@ -21,6 +21,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.events import Complete, Failed
 from bot.contracts.messages import Message, Text, ToolResult, Usage
 from bot.contracts.model import ModelInfo, ModelRequest, Provider
+from bot.contracts.plain_text import quoted_names
 
 KEPT_TOKENS = 20_000
 LONGEST_PART = 2_000
@@ -198,7 +199,7 @@ class Summaries:
 
     def _ask(self, text: str, cancel: CancelToken) -> Complete | Failed:
         request = ModelRequest(
-            render("summary"), (), (Message("user", (Text(render("sum_up", transcript=text)),)),),
+            render("summary"), (), (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
             max_output=min(LONGEST_SUMMARY, self._provider.info.max_output),
         )  # fmt: skip
         return drained(self._provider, request, cancel)
@@ -254,9 +255,8 @@ def _last_summary(messages: Sequence[Message]) -> str:
 
 
 def _names(paths: Iterable[str]) -> str:
-    named = list(paths)
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return ", ".join(named[-_NAMED:]) + more if named else "none"
+    newest_first = list(paths)[::-1]
+    return quoted_names(newest_first, _NAMED) if newest_first else "none"
 
 
 def _fitted(text: str, tokens: int) -> str:

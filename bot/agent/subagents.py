@@ -18,6 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import AgentStarted
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import StopReason
+from bot.contracts.plain_text import quoted_names
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.wording import count_of, money
 
@@ -121,7 +122,7 @@ class Subagents:
         done = end.stop is StopReason.END_TURN
         said = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {money(end.cost)}"
         if end.files.changed:
-            said += f"; changed {', '.join(list(end.files.changed)[:_MOST_FILES])}"
+            said += f"; changed {quoted_names(end.files.changed, _MOST_FILES)}"
         if not done:
             text = f"It did not come to its end: {end.reason}\n{text}"
         metadata = {

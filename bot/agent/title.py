@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 from bot.agent.finish import exceeded
-from bot.agent.prompt import render
+from bot.agent.prompt import new_marker, render
 from bot.agent.receive import drained
 from bot.agent.results import MAX_TITLE
 from bot.agent.session import LoopEnd, Session
@@ -20,6 +20,7 @@ from bot.contracts.journal import BudgetChanged, Note
 from bot.contracts.messages import Finish, Message, Text
 from bot.contracts.model import ModelRequest
 from bot.contracts.outcome import StopReason
+from bot.contracts.plain_text import quoted_names
 from bot.contracts.room import when_there_is_room
 
 SECONDS = 20.0
@@ -58,7 +59,8 @@ def _request(asked: str, end: LoopEnd) -> ModelRequest:
         "title",
         longest=str(MAX_TITLE),
         asked=asked.strip()[:_READ],
-        files=", ".join(end.files.changed[:_FILES]),
+        files=quoted_names(end.files.changed, _FILES),
+        marker=new_marker(),
     )
     return ModelRequest("", (), (Message("user", (Text(text),)),), max_output=_TOKENS)
 

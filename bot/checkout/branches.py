@@ -163,7 +163,7 @@ def _without_filters(git: Git, where: Path) -> dict[str, str]:
 def _free_name(target: Git, where: Path, name: str) -> str:
     listing = target.run("for-each-ref", "--format=%(refname)", f"refs/heads/{_PREFIX}", work_tree=where)
     taken = {
-        line.removeprefix("refs/heads/") for line in listing.decode(errors="surrogateescape").splitlines()
+        line.removeprefix("refs/heads/") for line in listing.decode(errors="surrogateescape").split("\n")
     }
     if _PREFIX in taken:
         raise CheckoutError(f"a branch named {_PREFIX!r} is in the way of {name}: rename it")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from bot.contracts.plain_text import quoted_names
+
 _VERSION_TOOLS = {
     "setuptools-scm": re.compile(rb"setuptools[_-]scm|use_scm_version"),
     "hatch-vcs": re.compile(rb"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs"),
@@ -26,14 +28,18 @@ def submodules_note(listing: bytes) -> str:
     """`listing` is what `ls-files -s -z` prints."""
     entries = (entry.partition(b"\t") for entry in listing.split(b"\0") if entry)
     paths = [os.fsdecode(path) for head, _, path in entries if head.startswith(_GITLINK)]
-    return f"Submodules were not fetched; their folders are empty: {_listed(paths)}." if paths else ""
+    return (
+        f"Submodules were not fetched; their folders are empty: {quoted_names(paths, _SHOWN)}."
+        if paths
+        else ""
+    )
 
 
 def lfs_note(tree: Path) -> str:
     paths = list(_pointers(tree))
     if not paths:
         return ""
-    return f"Git LFS contents were not fetched; these files are pointers: {_listed(paths)}."
+    return f"Git LFS contents were not fetched; these files are pointers: {quoted_names(paths, _SHOWN)}."
 
 
 def version_note(tree: Path, history: int | Literal["full"]) -> str:
@@ -76,8 +82,3 @@ def _read(path: str, limit: int) -> bytes:
         return b""
     with os.fdopen(fd, "rb") as file:
         return file.read(limit)
-
-
-def _listed(paths: list[str]) -> str:
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return ", ".join(f"`{path}`" for path in paths[:_SHOWN]) + more

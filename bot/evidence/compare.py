@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.plain_text import named, quoted, quoted_lines, quoted_names
 from bot.contracts.wording import ending
 from bot.evidence.words import newly_failing, short_tail
 
@@ -58,26 +59,23 @@ def tell_model(results: Sequence[CheckResult]) -> str:
     """One message for the model about checks that fail with its change."""
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
-        head = f"- `{result.command}` {_was(result)} and now {_ends(result.after)}.{_gone(result)}"
+        head = (
+            f"- {quoted(result.command, 1_000)} {_was(result)} and now {_ends(result.after)}.{_gone(result)}"
+        )
         names = _newly_failing(result)
         summary = (
-            f"{head} Tests that fail now and did not before, in the lines with |:\n{_quoted(names)}\n"
+            f"{head} Tests that fail now and did not before, in the lines with |:\n{quoted_lines(names)}\n"
             if names
             else f"{head} "
         )
         parts.append(
-            f"{summary}Its output, in the lines with |, ends:\n{_quoted(short_tail(result.after.tail))}"
+            f"{summary}Its output, in the lines with |, ends:\n{quoted_lines(short_tail(result.after.tail))}"
         )
     parts.append(
         "Fix your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
         "file again before you edit it. This is said once."
     )
     return "\n\n".join(parts)
-
-
-def _quoted(output: str) -> str:
-    """Each line marked: code of the repository printed them, and nothing that it says is to look like our words."""
-    return "\n".join(f"| {line}".rstrip() for line in output.rstrip().splitlines())
 
 
 def _was(result: CheckResult) -> str:
@@ -101,13 +99,8 @@ def _gone(result: CheckResult) -> str:
     """The tests that the change keeps from running."""
     if not result.tests or not _displaced(result):
         return ""
-    return f" These ran before and do not run any more: {_listed(result.tests.vanished)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES_FOR_MODEL} more" if len(names) > _NAMES_FOR_MODEL else ""
-    shown = [name[:_NAME_FOR_MODEL].replace("`", "'") for name in names[:_NAMES_FOR_MODEL]]
-    return ", ".join(f"`{name}`" for name in shown) + more
+    names = quoted_names(result.tests.vanished, _NAMES_FOR_MODEL, _NAME_FOR_MODEL)
+    return f" These ran before and do not run any more: {names}."
 
 
 def _ends(run: CheckRun) -> str:
@@ -117,4 +110,4 @@ def _ends(run: CheckRun) -> str:
         ended = f"is {ending(run.exit_code)}"
     else:
         ended = f"ends with exit code {run.exit_code}"
-    return f"{ended} ({run.note})" if run.note else ended
+    return f"{ended} ({named(run.note)})" if run.note else ended

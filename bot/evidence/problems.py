@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from bot.contracts.plain_text import quoted_lines
 from bot.contracts.problems import Compared, Problem, Severity
 
 _TOLD = 10
@@ -108,11 +109,11 @@ def tell_model(new: Sequence[Problem]) -> str:
     lines = [line for problem in new[:_TOLD] for line in _shown(problem)]
     if len(new) > _TOLD:
         lines.append(f"and {len(new) - _TOLD} more")
-    listed = "\n".join(lines)
+    listed = quoted_lines("\n".join(lines))
     return (
-        "You said you are done, but with your change these checkers report errors that were not there before:\n"
-        f"{listed}\nMend them, or say in `describe_change` why they are right. The tool host was started anew: view a "
-        "file again before you edit it. This is said once."
+        "You said you are done, but with your change checkers report errors that were not there before, in the lines "
+        f"with |:\n{listed}\nFix them, or say in `describe_change` why they are right. The tool host was started anew: "
+        "view a file again before you edit it. This is said once."
     )
 
 
@@ -124,7 +125,7 @@ def one_line(problem: Problem) -> str:
 
 
 def _shown(problem: Problem) -> Iterable[str]:
-    yield f"- {one_line(problem)}"
+    yield one_line(problem)
     if problem.snippet.strip():
         yield f"  {problem.line} | {problem.snippet.strip()}"
 

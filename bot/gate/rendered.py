@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.gate.addresses import HOSTS
-from bot.gate.blocks import LANGUAGE, MAX_NESTING
+from bot.gate.blocks import LANGUAGE, MAX_NESTING, limited, parsed
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _MENTION = re.compile(r"(?<![\w`])@[A-Za-z0-9]")
-_COMMAND = re.compile(r"^\s*(?:\[[ xX]\]\s+)?/[A-Za-z]", re.MULTILINE)
+# Where parsers do not agree what a line is (a heading, a row), its marks are text to one of them, as single tildes are.
+_COMMAND = re.compile(r"^(?:[^\w\n/\0\u200b]|\[[xX]\])*/[*_~]*[A-Za-z]", re.MULTILINE)
 _FOREIGN_REFERENCE = re.compile(r"[\w.-]#\d")
 _CLOSING = re.compile(
     r"\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)[\s:]*(?:[\w.-]+/[\w.-]+)?(?:#\d|\bGH-\d|\bhttps?://)",
@@ -27,8 +28,8 @@ _CODE = "\0"
 
 
 def live_part(text: str) -> str:
-    """What acts in `text` when it is rendered, as a noun; "" if nothing does."""
-    for token in _parser().parse(text):
+    """What acts in `text` when it is rendered, as a noun; "" if nothing does. May raise `SlowText`."""
+    for token in parsed(_parser(), text):
         if token.type == "html_block":
             return "HTML"
         if token.type == "fence" and not LANGUAGE.fullmatch(token.info.strip()):
@@ -86,4 +87,4 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     options = {"html": True, "maxNesting": MAX_NESTING}
-    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    return limited(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))

@@ -7,7 +7,8 @@ either, since a squash merge makes one of a pull request's title and body.
 
 Text is cleaned in three steps. A parser says which lines are code blocks. Outside of them, whatever could act is broken
 wherever it is, inline code included, so that it does not matter how inline Markdown is read. Then `live_part` parses
-the result and looks at what a page would show: if something still acts, the whole text leaves as one code block.
+the result and looks at what a page would show: if something still acts, or if parsing takes too long, the whole text
+leaves as one code block.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 
 from bot.gate.addresses import plain_addresses
-from bot.gate.blocks import LANGUAGE, CodeBlock, code_blocks
+from bot.gate.blocks import LANGUAGE, CodeBlock, SlowText, code_blocks
 from bot.gate.secrets import withhold_if_secret
 
 __all__ = [
@@ -44,7 +46,7 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _MENTION = re.compile(r"@(?=[A-Za-z0-9._-])")
 # At the beginning of a line or of a table's cell, after anything that shows no word.
 _SLASH_COMMAND = re.compile(
-    r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|[^\w\n/|&]|_)*+)/(?=[A-Za-z])", re.MULTILINE
+    r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|[^\w\n/|&]|_)*+)/(?=[*_~\\]{0,9}[A-Za-z])", re.MULTILINE
 )
 # White space and Markdown's own characters between the words and the number do not show, or do not matter.
 _CLOSING = re.compile(
@@ -97,24 +99,30 @@ def clean_markdown(text: str, limit: int) -> str:
     from bot.gate.rendered import live_part
 
     limit = min(limit, MAX_CHARACTERS)
-    cleaned = _cleaned(text, limit, _harmless_markdown, break_commit_words)
-    if live_part(cleaned):
-        whole = CodeBlock(0, 0, "```", "", _visible(_lines_ended(text)[:MAX_CHARACTERS]), nested=False)
-        return _joined([(True, _code_or_why_not(whole, whole.content, break_commit_words))], limit)
-    return cleaned
+    with suppress(SlowText):
+        cleaned = _cleaned(text, limit, _harmless_markdown, break_commit_words)
+        if not live_part(cleaned):
+            return cleaned
+    whole = CodeBlock(0, 0, "```", "", _visible(_lines_ended(text)[:MAX_CHARACTERS]), nested=False)
+    return _joined([(True, _code_or_why_not(whole, whole.content, break_commit_words))], limit)
 
 
 def clean_message(text: str, limit: int) -> str:
     """`text` as the body of a commit message, at most `limit` characters. What acts in one does so in code as well."""
-    return _cleaned(text, min(limit, MAX_CHARACTERS), _harmless, _harmless)
+    try:
+        return _cleaned(text, min(limit, MAX_CHARACTERS), _harmless, _harmless)
+    except SlowText:
+        return _shortened(_harmless(_visible(_lines_ended(text)[:MAX_CHARACTERS])), limit)
 
 
 def split_code(text: str) -> Iterator[tuple[bool, str]]:
     """Parts of Markdown of ours in order, each with whether it is code. Outside of code without unseen characters."""
     lines = _split(text)
     seen = list(map(without_unseen, lines))
-    at = 0
-    for block in code_blocks("".join(seen), html=True):
+    at, blocks = 0, list[CodeBlock]()
+    with suppress(SlowText):  # then nothing of it counts as code
+        blocks = code_blocks("".join(seen), html=True)
+    for block in blocks:
         yield False, "".join(seen[at : block.start])
         first, *inner = lines[block.start : block.end]
         last = inner.pop() if inner else ""
@@ -235,9 +243,10 @@ def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], st
 
 def _harmless(text: str) -> str:
     """Mentions, closing keywords, slash and workflow commands broken by a character that does not show."""
-    text = _MENTION.sub(f"@{_ZERO_WIDTH}", text)
+    # Addresses first: they lose their queries, and what is left over may act.
+    text = _MENTION.sub(f"@{_ZERO_WIDTH}", plain_addresses(text))
     text = _SLASH_COMMAND.sub(rf"\1{_ZERO_WIDTH}/", text)
-    text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", break_commit_words(plain_addresses(text)))
+    text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", break_commit_words(text))
     return _WORKFLOW_COMMAND.sub(rf"\1{_ZERO_WIDTH}\2", text)
 
 
@@ -247,6 +256,7 @@ def _harmless_markdown(text: str) -> str:
     Always by a character that does not show, never by a backslash or an entity: those mean different things
     inside and outside inline code, and where inline code ends is not for this program to guess.
     """
+    text = plain_addresses(text)
     for pattern in (_ENTITY, _TAG):
         text = pattern.sub(rf"\g<0>{_ZERO_WIDTH}", text)
     return _harmless(break_images(text))

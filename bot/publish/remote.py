@@ -47,7 +47,7 @@ class Remote:
         wanted = [f"{_HEADS}{pattern}" for pattern in patterns]
         listing = self._drive("reading branches", ["ls-remote", "--symref", self.url, "HEAD", *wanted])
         default, heads = "", dict[str, str]()
-        for line in listing.splitlines():
+        for line in listing.split("\n"):
             value, _, name = line.partition("\t")
             if value.startswith(f"ref: {_HEADS}") and name == "HEAD":
                 default = value.removeprefix(f"ref: {_HEADS}")

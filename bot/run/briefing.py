@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.agent.task import Facts
 from bot.checkout.clone import Checkout
+from bot.contracts.plain_text import quoted
 from bot.contracts.request import Request, Verb
 from bot.evidence.detect import Check
 from bot.run.instructions import Instructions
@@ -40,7 +41,8 @@ class Briefing:
             root=self.root,
             base_sha=self.checkout.base_sha,
             checks=() if self.profile.unrun else tuple(check.command for check in self.checks),
-            notes=(*looked_at, *self.checkout.notes, *self._missing_last(), *self._installed()),
+            notes=(*looked_at, *self._missing_last(), *self._installed()),
+            checkout=self.checkout.notes,
             diff=self._diff(),
             unrun=self.profile.unrun or ("" if SHELL in self.profile.tools else _NO_COMMANDS),
             instructions=tuple((one.path, _whole(one)) for one in self.instructions),
@@ -57,8 +59,8 @@ class Briefing:
         for name, folder in self.copies():
             place = self.root if folder == "." else f"{self.root}/{folder}"
             yield (
-                f"outside the root, `import {name}` finds the installed copy, not the work tree's: set "
-                f"PYTHONPATH={place}"
+                f"outside the root, {quoted(f'import {name}')} finds the installed copy, not the work tree's: set "
+                f"{quoted(f'PYTHONPATH={place}')}"
             )
 
     def _diff(self) -> str:

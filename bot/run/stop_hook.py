@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from bot.agent.todo import rendered
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError
+from bot.contracts.plain_text import quoted_lines
 from bot.contracts.problems import Problem
 from bot.policy.schema import StopHookPolicy
 from bot.run.judging import Judging
@@ -28,8 +29,8 @@ OPEN_ITEMS = (
     "update the list. This is said once."
 )
 NEW_ERRORS = (
-    "You said you are done, but with your change these files have errors that were not there before:\n{errors}\n"
-    "Fix them, or say in one sentence why they are right. This is said once."
+    "You said you are done, but with your change files have errors that were not there before, in the lines with |:\n"
+    "{errors}\nFix them, or say in one sentence why they are right. This is said once."
 )
 
 
@@ -101,7 +102,7 @@ class StopHook:
         said = tuple(error.partition(": ")[0] for error in errors)
         self._unparsed = frozenset(file.path for file in judged.files if file.path in said)
         if errors:
-            listed = "\n".join(f"- {error}" for error in errors)
+            listed = quoted_lines("\n".join(errors))
             yield self._judging.mask(NEW_ERRORS.format(errors=listed))
 
     def _rounds_with_change(self) -> Iterator[str]:

@@ -193,8 +193,8 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
     here.tools, here.writing = {"edit": touch, "view": look}, ("edit", "view")
     ran(here)
     text = compactions(here)[0].text
-    assert "- Files read: b.py" in text
-    assert "- Files changed: a.py" in text
+    assert "- Files read: `b.py`" in text
+    assert "- Files changed: `a.py`" in text
     assert "1. [ ] Cents" in text
 
 

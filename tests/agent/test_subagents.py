@@ -252,7 +252,7 @@ def test_what_it_changed_is_named(tmp_path: Path) -> None:
         tools={"edit": edit},
     )  # fmt: skip
     end = team.run()
-    assert "; changed a.py)" in team.results()[0].content
+    assert "; changed `a.py`)" in team.results()[0].content
     assert end.files.changed == ("a.py",)
 
 

@@ -100,7 +100,7 @@ def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
     warned = other(severity=Severity.WARNING, message="just a warning")
     result = one("ty", [ONE], [ONE, warned, other(path="b.py", code="")])
     told = tell_model(new_errors([result]))
-    assert "- b.py:3:5 ty: Expected `int`, found `str`\n  3 | f('x')\n" in told
+    assert "| b.py:3:5 ty: Expected `int`, found `str`\n|   3 | f('x')\n" in told
     assert "a.py" not in told
     many = one("ty", [], [other(line=n, snippet=str(n), code=str(n)) for n in range(30)])
     assert "and 20 more" in tell_model(new_errors([many]))

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.gate.text import clean_line, clean_markdown, clean_message
+from bot.gate import blocks
+from bot.gate.text import clean_line, clean_markdown, clean_message, split_code
 from tests.support.text_oracle import fault, live
 from tests.support.text_oracle import text as random_text
 
@@ -308,3 +309,28 @@ def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts() -> None:
     text = "1. Run\n   ```sh\n   make # all\n   ```\n2. Then:\n\n   ~~~\n   x\n   ~~~\n"
     assert markdown(text) == text
     assert clean_markdown(text * 2000, 10**9).count("make") < 3000, "GitHub takes 65,536 characters"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| https://github.com/o/r?q=s\u200b|    > </pre>",
+        "*    > 1. https://github.com/o/r?q=s\x0c| *  */agent*",
+        "  - # [](x)/agent\u20291. |   ```mermaid\n\t|-|-|",
+        "x+>x)**;<\n /~x@.) [\u2028#+*/$\\:+~)",
+        "/~agent~ fix",
+        "# [](x)/**agent** fix",
+    ],
+)
+def test_a61_what_the_oracle_found_acts_no_more(text: str) -> None:
+    """Breaks: bot/gate/text.py "plain_addresses(text))" and "[*_~]" of `_SLASH_COMMAND`; rendered.py `_COMMAND`."""
+    assert fault(text) == ""
+
+
+def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Breaks: bot/gate/blocks.py "raise SlowText"."""
+    monkeypatch.setattr(blocks, "SECONDS", -1.0)
+    text = "Look, @ada:\n```py\nx\n```\n"
+    assert markdown(text) == f"````\n{text}````\n"
+    assert clean_message("@ada:\n```py\n@bob\n```\n", 100) == f"@{BREAK}ada:\n```py\n@{BREAK}bob\n```\n"
+    assert list(split_code("a\u202e\n```py\nx\n```\n")) == [(False, "a\n```py\nx\n```\n")]

@@ -53,7 +53,7 @@ def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(
         assert ran.code == 0, ran.err
         said = json.dumps(server.requests[-1].json["messages"][-1])
     assert ran.code == 0, ran.err
-    assert "these checkers report errors that were not there before" in said
+    assert "checkers report errors that were not there before" in said
     assert "app.py:4:22 ruff F821: Undefined name `gone`" in said
     assert "app.py:4:22 ty unresolved-reference" in said
     assert "app.py:8" not in said  # that error was there, and only moved

@@ -54,7 +54,7 @@ def test_a_run_that_fills_the_window_goes_on_from_a_summary(stage: Stage) -> Non
     assert "round first" in summary
     assert "- Round first." in summary
     assert "1. [x] Round first" in summary
-    assert "- Files changed: tidytime/format.py" in summary
+    assert "- Files changed: `tidytime/format.py`" in summary
     recorded = read_journal(stage.bundle / "journal.jsonl")
     [made] = recorded.records(Compacted)
     assert made.before > 10**6 > made.after

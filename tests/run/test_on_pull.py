@@ -115,7 +115,7 @@ def test_a_comment_on_lines_is_about_these_lines_and_answered_there(stage: Stage
     event = stage.forge.review_comment_event(stage.repo, asked)
     came = act(stage, event, "pull_request_review_comment", mending())
     assert came.ran.code == 0, came.ran.said
-    assert "Fix what this review thread is about: line 1 of notes.md" in came.told[0]
+    assert "Fix what the review thread below is about." in came.told[0]
     for _ in range(2):
         publish(stage, event, "pull_request_review_comment")
     [made] = others(stage, number)

@@ -87,10 +87,10 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
         [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
     )
     assert came.outcome.stop_reason is StopReason.END_TURN
-    told = [text for text in came.begun_last if "these files have errors that were not there before" in text]
+    told = [text for text in came.begun_last if "files have errors that were not there before" in text]
     assert len(told) == 2
-    assert "- tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
-    assert "- a.toml: no valid TOML" in told[0]
+    assert "| tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
+    assert "| a.toml: no valid TOML" in told[0]
     assert "tsconfig" not in told[0]
     assert "new.py" not in told[1]
 
@@ -106,7 +106,7 @@ def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
 def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
     came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
-    assert "# Instructions in AGENTS.md" in came.first
+    assert "# Instructions in `AGENTS.md`" in came.first
     assert "Use British spelling." in came.first
 
 

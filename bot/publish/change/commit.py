@@ -14,6 +14,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import GateError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
+from bot.gate.addresses import HOSTS, foreign_threads_broken
 from bot.gate.patch import judge_patch
 from bot.gate.secrets import Finder
 from bot.gate.text import clean_line, withhold_if_secret
@@ -73,6 +74,9 @@ def clean_message(message: str, outcome: Outcome) -> str:
     """The message of a bundle, through the text gate, without trailers: who signs is not its to say."""
     if withhold_if_secret(message):
         return title(outcome)
+    request = outcome.request
+    hosts = {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
+    message = foreign_threads_broken(message, request.repository, hosts)
     subject, _, rest = message.strip().partition("\n")
     lines = clean_message_body(rest, _MESSAGE_LIMIT).splitlines()
     body = "\n".join(line.rstrip() for line in lines if not _TRAILER.match(line.strip()))
