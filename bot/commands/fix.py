@@ -21,6 +21,7 @@ from bot.contracts.progress import Ended
 from bot.contracts.wording import count_of
 from bot.github.actions import json_text
 from bot.run.cleanup import clean_up_later
+from bot.run.cut_off import take_up
 from bot.run.local import Fix, Fixed, fix
 from bot.terminal.printer import Printer
 
@@ -90,11 +91,19 @@ def _result(fixed: Fixed, arguments: argparse.Namespace) -> Result:
         next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
     if fixed.outcome.status is Status.NEEDS_INPUT:
         next.append(("answer", f'{_continue(fixed)} "your answer"'))
-    elif fixed.outcome.status in _UNFINISHED or fixed.outcome.stop_reason is StopReason.CHECKS_FAILING:
+    elif not fixed.kept and (
+        fixed.outcome.status in _UNFINISHED or fixed.outcome.stop_reason is StopReason.CHECKS_FAILING
+    ):
         next.append(("go on", _continue(fixed)))
+    if fixed.kept:
+        next += take_up(fixed.kept, goes_on=True)
     next.append(("report", str(fixed.bundle / "report.html")))
     unseen = count_of(fixed.unseen, "uncommitted file")
     notes = [f"The agent worked on HEAD and did not see {unseen}."] if fixed.unseen else []
+    if fixed.kept:
+        notes.append(
+            f"The run's work tree is kept, since no patch has what was withheld or refused: {fixed.kept.tree}"
+        )
     return Result(fixed.outcome, where, next, notes=notes)
 
 

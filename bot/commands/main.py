@@ -87,6 +87,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
             return int(module.run(arguments))
     except AgentError as error:
         _say(f"slash-agent {verb}: {error}")
+        _say_notes(error)
         _summarise(verb, str(error))
         return int(error.exit_code)
     except KeyboardInterrupt:
@@ -97,6 +98,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             _say(f"slash-agent {verb}: {error.strerror}: free some disk space and try again")
+            _say_notes(error)
             return ExitCode.INTERNAL
         return _internal_error(verb, error)
 
@@ -169,7 +171,14 @@ def _internal_error(verb: str, error: Exception) -> ExitCode:
         f"slash-agent {verb}: internal error, please report it: {type(error).__name__}: {error} "
         "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
     )
+    _say_notes(error)
     return ExitCode.INTERNAL
+
+
+def _say_notes(error: Exception) -> None:
+    """Where the work of a run lies that ended by this, and what takes it up."""
+    for note in getattr(error, "__notes__", ()):
+        _say(note, headline=False)
 
 
 def _say(line: str, *, headline: bool = True) -> None:

@@ -22,6 +22,7 @@ from bot.github.actions import Actions
 from bot.publish.bundle.files import JOURNAL
 from bot.report.summary import charts_of, ended_summary, run_summary
 from bot.run.cleanup import clean_up_later
+from bot.run.cut_off import take_up
 from bot.run.event import EventEnded, EventRun, run_event
 from bot.run.publishing import publish_bundle
 from bot.terminal.looking import Lines, Looking
@@ -147,6 +148,8 @@ def _say(ended: EventEnded, actions: Actions, printer: Printer, *, dry_run: bool
         bundle = shlex.quote(str(ended.bundle))
         publish = f"slash-agent publish --bundle {bundle}"
         next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
+        if ended.kept and not actions.active:
+            next += take_up(ended.kept, goes_on=False)
         next += [("report", str(ended.bundle / "report.html")), ("bundle", str(ended.bundle))]
         print_result(Result(outcome, next=next), printer)
     if actions.has_summary:

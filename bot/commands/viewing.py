@@ -38,7 +38,9 @@ def looking_on(arguments: argparse.Namespace, verb: str, log: TextIO | None = No
     try:
         yield looking
     except AgentError as error:
-        looking.tell(Ended(int(error.exit_code), error=str(error)))
+        looking.tell(
+            Ended(int(error.exit_code), error="\n".join((str(error), *getattr(error, "__notes__", ()))))
+        )
         raise
     except KeyboardInterrupt:
         looking.tell(Ended(int(ExitCode.CANCELLED), error="cancelled"))

@@ -101,8 +101,11 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class WithheldFile:
+    """`in_patch`: the bundle's `withheld.patch` has it. Otherwise only the work tree has it."""
+
     path: str
     reason: str
+    in_patch: bool = True
 
 
 @dataclass(frozen=True, slots=True)

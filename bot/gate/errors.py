@@ -51,11 +51,16 @@ _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOM
 
 
 def shown(path: str) -> str:
-    """`path` for a message: quoted, with everything but plain printable characters escaped."""
+    """`path` for a message: quoted, on one line, see `printable`."""
+    return f"'{printable(path)}'"
+
+
+def printable(path: str) -> str:
+    """`path` with everything but plain printable characters escaped, of a long one the beginning."""
     text = "".join(
         char if char.isprintable() and not 0xDC80 <= ord(char) <= 0xDCFF else char.encode(
             "utf-8", "surrogateescape"
         ).decode("latin-1").encode("unicode_escape").decode()
         for char in path
     )  # fmt: skip
-    return f"'{text if len(text) <= 200 else text[:200] + '...'}'"
+    return text if len(text) <= 200 else text[:200] + "..."

@@ -9,7 +9,6 @@ folders there took a minute. So git is asked for a file in each, which is not th
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +58,6 @@ class IgnoreRules:
         if not folders and not files:
             return [], []
         self._lay_out()
-        self._refuse_too_long([*folders, *files])
         asked = [path for path in files if not os.path.isdir(self._folder / path)]
         found = self._found([*chain.from_iterable((path, path + self._inner) for path in folders), *asked])
         ignored = {path for path in asked if found[path].ignores}
@@ -68,12 +66,10 @@ class IgnoreRules:
             path for path in files if path not in ignored
         ]
 
-    def _refuse_too_long(self, paths: Sequence[str]) -> None:
-        """Git asks for the rules of every folder on the way, and ends where it cannot ask. Raises `OSError`."""
+    def is_too_long(self, path: str) -> bool:
+        """Git asks for the rules of every folder on the way, and ends if it cannot ask."""
         room = _LONGEST - len(os.fsencode(self._folder)) - len(self._inner) - len("/.gitignore") - 1
-        for path in paths:
-            if len(path) > room or len(os.fsencode(path)) > room:
-                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+        return len(path) > room or len(os.fsencode(path)) > room
 
     def _ignored_folders(self, folders: Sequence[str], found: Mapping[str, _Rule]) -> Iterator[str]:
         """`found` takes no path for a folder but what the file in it is in. Where the same rule matches both that file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,22 @@ class Change:
     old: Entry | None
     new: Entry | None
     data: bytes | None
+
+
+class TreeDiff(NamedTuple):
+    """How a tree differs from the base: `changes` that a commit can hold; reasons by path in `unfit` for what is left
+    out, a row for many paths where a limit was passed; paths of the base that therefore stay as they were."""
+
+    changes: Sequence[Change]
+    unfit: Mapping[str, str]
+    unchanged: Collection[str]
+
+
+def parents(path: str) -> Iterator[str]:
+    """The folders that `path` is in, the innermost first, the root apart."""
+    while folder := path.rpartition("/")[0]:
+        yield folder
+        path = folder
 
 
 def listing(git: Git, commit: str) -> dict[str, Entry]:

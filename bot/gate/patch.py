@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from bot.checkout.git import Git, GitError
 from bot.contracts.errors import GateError
 from bot.gate.errors import DEFAULT_LIMITS, GateLimits, HostileTree, shown
-from bot.gate.objects import GITLINK, Change, Entry, contents, listing, sizes
+from bot.gate.objects import GITLINK, Change, Entry, TreeDiff, contents, listing, sizes
 from bot.gate.scratch import Scratch, scratch
-from bot.gate.verdict import MayWrite, Verdict, decide
+from bot.gate.verdict import MayWrite, Verdict, decide, refuse_unfit
 
 # Wherever git might read a binary hunk; git is laxer about the number than anything that writes it.
 _BINARY = re.compile(rb"^(literal|delta) ([^\n]*)\n([^\n]*)", re.MULTILINE)
@@ -39,7 +39,9 @@ def judge_patch(
     try:
         with scratch(git, base_sha) as room:
             base = listing(git, base_sha)
-            return decide(room, base_sha, base, _applied(room, base_sha, patch, limits), limits, may_write)
+            found = _applied(room, base_sha, patch, limits)
+            refuse_unfit(room, base, found, limits)
+            return decide(room, base_sha, base, TreeDiff(found, {}, ()), limits, may_write)
     except OSError as error:
         raise GateError(f"the gate could not judge the patch: {error.strerror or error}") from error
 

@@ -27,19 +27,22 @@ def judge_tree(
     passed_over: Collection[str] = (),
     holds_secret: HoldsSecret | None = None,
     links: Mapping[str, str] = MappingProxyType({}),
+    edited: Collection[str] = (),
 ) -> Verdict:
     """What of `tree` may leave, as a patch on `base_sha`. Every workshop process must be dead by now.
 
     `may_write` gives a reason to withhold a path, or `None`. New files in `passed_over`, made by setup before
     the agent began, are not part of the patch, and neither are new `links` of ours as long as they lead where
-    they did. `holds_secret` names a secret in bytes that are to leave, withheld
-    ones included. An empty patch with nothing withheld means that nothing changed. Raises `HostileTree` for links
-    out, submodules, names, limits and secrets, `NoRoom` where the machine has too little disk for the gate's own files.
+    they did. `holds_secret` names a secret in bytes that are to leave, withheld ones included. An entry that no
+    commit may hold (links out, repositories, devices, odd names, files over a limit) is withheld; over the limit of
+    files the paths in `edited` come first. An empty patch with nothing withheld means that nothing changed. Raises
+    `HostileTree` for secrets and for a tree that cannot be read, `NoRoom` if the machine has too little disk for the
+    gate's own files.
     """
     try:
         with scratch(git, base_sha) as room:
             base = listing(git, base_sha)
-            found = changes(room, base, tree, limits, passed_over, links)
+            found = changes(room, base, tree, limits, passed_over, links, edited)
             return decide(room, base_sha, base, found, limits, may_write, holds_secret)
     except (OSError, GitError) as error:
         raise _failed(f"the gate could not judge {tree}", error) from error

@@ -1,4 +1,4 @@
-"""What may leave, decided from a list of changes: refused as a whole, withheld in part, or published.
+"""What may leave, decided from a list of changes: published, withheld, or refused as a whole.
 
 The one judgement that both a work tree and a patch go through.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.collisions import collisions
 from bot.gate.credentials import new_credentials
 from bot.gate.dependencies import new_dependencies, new_sources
-from bot.gate.errors import GateLimits, HostileTree, shown
+from bot.gate.errors import GateLimits, HostileTree, printable, shown
 from bot.gate.fsck import refuse_unsound
 from bot.gate.links import leads_out, place
-from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, contents, sizes
+from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, TreeDiff, contents, parents, sizes
 from bot.gate.render import FileDiff, Rendered, render, store, write_tree
 from bot.gate.rules import folded, refusal, sensitive, withholding
 from bot.gate.scratch import Scratch
@@ -34,6 +34,7 @@ _STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
 
 
 _LOOKED_AT_FOR_NUL = 8000
+_MOST_ROWS = 100
 
 
 class MayWrite(Protocol):
@@ -47,7 +48,7 @@ class MayWrite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`patch` leads from the base to `tree_sha`; `withheld_patch` from there to all that the agent did."""
+    """`patch` leads from the base to `tree_sha`; `withheld_patch` from there to what people may apply by hand."""
 
     tree_sha: str
     patch: bytes
@@ -55,30 +56,34 @@ class Verdict:
     files: tuple[ChangedFile, ...]
     withheld: tuple[WithheldFile, ...]
 
+    @property
+    def unfit(self) -> tuple[WithheldFile, ...]:
+        """What neither patch has: only the work tree has it."""
+        return tuple(row for row in self.withheld if not row.in_patch)
+
 
 def decide(
     scratch: Scratch,
     base_sha: str,
     base: Mapping[str, Entry],
-    changes: Sequence[Change],
+    diff: TreeDiff,
     limits: GateLimits,
     may_write: MayWrite | None,
     holds_secret: HoldsSecret | None = None,
 ) -> Verdict:
-    """Judge `changes`, whose contents are within the limits already. Raises `HostileTree`."""
-    if not changes:
+    """Judge `diff`, whose contents are within the limits already. Raises `HostileTree`."""
+    changes = diff.changes
+    if not changes and not diff.unfit:
         tree_sha = scratch.git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
         return Verdict(tree_sha, b"", b"", (), ())
-    for change in changes:
-        _refuse_hostile(change)
-        if holds_secret is not None:
-            _refuse_secret(change, holds_secret)
-    _refuse_links_out(scratch, base, changes)
-    _refuse_large_originals(scratch, changes, limits)
-    withheld = _withheld(base, changes, may_write)
+    if holds_secret is not None:
+        _refuse_secret(diff, holds_secret)
+    links = _links_of(scratch, base, changes)
+    unfit = _unfit(scratch, diff, limits, links)
+    withheld = _withheld(base, diff, unfit, may_write, links)
     published = [change for change in changes if change.path not in withheld]
-    kept_back = [change for change in changes if change.path in withheld]
-    store(scratch, changes)
+    kept_back = [change for change in changes if change.path in withheld and change.path not in unfit]
+    store(scratch, [*published, *kept_back])
     scratch.git.run("read-tree", base_sha, index=scratch.index)
     tree_sha = write_tree(scratch, published)
     refuse_unsound(scratch, base_sha, tree_sha)
@@ -94,73 +99,148 @@ def decide(
         patch=shown_patch.patch,
         withheld_patch=hidden,
         files=tuple(_changed_file(by_path[diff.path], diff) for diff in shown_patch.files),
-        withheld=tuple(WithheldFile(path, reason) for path, reason in withheld.items()),
+        withheld=_rows(withheld, unfit),
     )
 
 
-def _refuse_hostile(change: Change) -> None:
-    reason = refusal(change.path)
-    if reason is not None:
-        raise HostileTree(f"the path {shown(change.path)} {reason}", change.path)
+def refuse_unfit(
+    scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change], limits: GateLimits
+) -> None:
+    """For changes that the gate has let out before: one that no commit may hold was put there since. Raises
+    `HostileTree`."""
+    diff = TreeDiff(changes, {}, ())
+    for path, reason in _unfit(scratch, diff, limits, _links_of(scratch, base, changes)).items():
+        raise HostileTree(f"{shown(path)}: {reason}", path)
+
+
+def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:
+    """By path, `unfit` ones first. A name that no commit may hold is escaped."""
+    paths = sorted(reasons, key=lambda path: (path not in unfit, os.fsencode(path)))
+    rows = [
+        WithheldFile(printable(path) if refusal(path) else path, reasons[path], path not in unfit)
+        for path in paths[:_MOST_ROWS]
+    ]
+    if more := len(paths) - len(rows):
+        rows[-1] = replace(rows[-1], reason=f"{rows[-1].reason} (and {more} more are withheld)")
+    return tuple(rows)
+
+
+def _unfit(
+    scratch: Scratch, diff: TreeDiff, limits: GateLimits, links: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Why no commit may hold a path, whatever policy says."""
+    unfit = dict(diff.unfit)
+    unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
+    unfit |= _large_originals(scratch, [one for one in diff.changes if one.path not in unfit], limits)
+    while out := _links_out(links, [change for change in diff.changes if change.path not in unfit]):
+        unfit |= out
+    return unfit
+
+
+def _hostile(change: Change) -> str:
+    if reason := refusal(change.path):
+        return f"the path {reason}"
     if change.new is not None and change.new.mode not in (FILE, PROGRAM, LINK):
-        raise HostileTree(
-            f"{shown(change.path)} has mode {change.new.mode}: only files may change", change.path
-        )
+        return f"it has mode {change.new.mode}: only files may change"
     if change.old is not None and change.old.mode not in (FILE, PROGRAM, LINK):
-        raise HostileTree(f"{shown(change.path)} is a submodule, and submodules may not change", change.path)
+        return "a submodule, and submodules may not change"
+    return ""
 
 
-def _refuse_secret(change: Change, holds_secret: HoldsSecret) -> None:
+def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
     """A secret of ours in a change means that something else failed already. Nothing is masked: a patch with a
     hole in it would be applied and be wrong. The bytes are looked at and not the patch, which packs binary files."""
-    if name := holds_secret(change.data or b"") or holds_secret(os.fsencode(change.path)):
-        raise HostileTree(f"a changed file holds the value of {name}: nothing of it may leave")
+    names = (os.fsencode(path) for path in (*diff.unfit, *(change.path for change in diff.changes)))
+    for data in (*names, *(change.data or b"" for change in diff.changes)):
+        if name := holds_secret(data):
+            raise HostileTree(f"a changed file holds the value of {name}: nothing of it may leave")
 
 
-def _refuse_links_out(scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change]) -> None:
-    """Nor one that was left alone: a link on its way may have changed, or be a folder now."""
-    new = {change.path: os.fsdecode(change.data or b"") for change in changes if _is_link(change.new)}
-    if not new and not any(_is_link(change.old) for change in changes):
-        return
+def _links_of(
+    scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change]
+) -> Mapping[str, str] | None:
+    """The targets of the base's links by path; `None` if no link is among the changes."""
+    if not any(_is_link(change.new) or _is_link(change.old) for change in changes):
+        return None
     shas = {path: entry.sha for path, entry in base.items() if _is_link(entry)}
     targets = contents(scratch.git, list(shas.values()))
-    old = {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
+    return {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
+
+
+def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict[str, str]:
+    """Reasons by path. A link that was left alone may come to lead out, since one on its way changed or is a folder
+    now; then no link of the base may change."""
+    touched = [change for change in changes if _is_link(change.new) or _is_link(change.old)]
+    if old is None or not touched:
+        return {}
+    new = {change.path: os.fsdecode(change.data or b"") for change in touched if _is_link(change.new)}
     changed = {change.path for change in changes}
-    kept = [path for path in old if path not in changed]
+    kept = {path: target for path, target in old.items() if path not in changed}
     before = {place(path): target for path, target in old.items()}
-    after = {place(path): target for path, target in [*((path, old[path]) for path in kept), *new.items()]}
-    for path in (*new, *kept):
-        reason = leads_out(path, after)
+    after = {place(path): target for path, target in (kept | new).items()}
+    out = {path: f"the symbolic link {reason}" for path in new if (reason := leads_out(path, after))}
+    if out:
+        return out
+    for path in kept:
         # Where the base's own leads is for its people to say.
-        if reason is not None and (path in new or leads_out(path, before) is None):
-            raise HostileTree(f"the symbolic link {shown(path)} {reason}", path)
+        if (reason := leads_out(path, after)) and leads_out(path, before) is None:
+            with_it = f"with it the symbolic link {shown(path)} {reason}"
+            return {change.path: with_it for change in touched}
+    return {}
 
 
-def _refuse_large_originals(scratch: Scratch, changes: Sequence[Change], limits: GateLimits) -> None:
-    """A patch spells out what it removes too, so that is bounded before anything is compared."""
-    replaced = [change.old.sha for change in changes if change.old is not None]
-    if sum(sizes(scratch.git, replaced)) > limits.patch_bytes:
-        raise HostileTree(f"the change replaces more than {limits.patch_bytes} bytes: that is the limit")
+def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: GateLimits) -> dict[str, str]:
+    """A patch spells out what it removes too, so that is bounded before anything is compared: the largest stay."""
+    replaced = [change for change in changes if change.old is not None]
+    found = sorted(
+        zip(sizes(scratch.git, [one.old.sha for one in replaced if one.old]), replaced, strict=True),
+        key=lambda one: one[0],
+    )
+    reasons: dict[str, str] = {}
+    total = 0
+    for size, change in found:
+        total += size
+        if total > limits.patch_bytes:
+            reasons[change.path] = f"the change replaces more than {limits.patch_bytes} bytes"
+    return reasons
 
 
 def _withheld(
-    base: Mapping[str, Entry], changes: Sequence[Change], may_write: MayWrite | None
+    base: Mapping[str, Entry],
+    diff: TreeDiff,
+    unfit: Mapping[str, str],
+    may_write: MayWrite | None,
+    links: Mapping[str, str] | None,
 ) -> dict[str, str]:
-    """Reasons by path. What cannot stand beside a path that is kept as it was is withheld with it."""
-    skills = _skills([*base, *(change.path for change in changes)])
-    reasons: dict[str, str] = {}
-    for change in changes:
-        reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else None)
-        if reason:
-            reasons[change.path] = reason
-    reasons |= _colliding(base, [change for change in changes if change.path not in reasons])
-    kept = [change.path for change in changes if change.path in reasons and change.old is not None]
-    for change in changes:
-        if change.new is None or change.path in reasons:
-            continue
-        if any(path.startswith(f"{change.path}/") or change.path.startswith(f"{path}/") for path in kept):
-            reasons[change.path] = "in the way of a path that is kept as it was"
-    return {change.path: reasons[change.path] for change in changes if change.path in reasons}
+    """Reasons by path, those of `unfit` among them. What cannot stand beside a path that is kept as it was is withheld
+    with it, until the rest is a tree that may leave."""
+    skills = _skills([*base, *(change.path for change in diff.changes)])
+    reasons = dict(unfit)
+    for change in diff.changes:
+        if change.path not in reasons:
+            reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else "")
+            reasons |= {change.path: reason} if reason else {}
+    while True:
+        left = [change for change in diff.changes if change.path not in reasons]
+        more = _colliding(base, left) | _in_the_way(diff, left, reasons) | _links_out(links, left)
+        if not more:
+            return reasons
+        reasons |= more
+
+
+def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, str]) -> dict[str, str]:
+    """A file and a folder of one name, of which one is kept as it was; and what a withheld entry took the place of."""
+    kept = {change.path for change in diff.changes if change.path in reasons and change.old is not None}
+    kept.update(diff.unchanged)
+    folders = {folder for path in kept for folder in parents(path)}
+    found: dict[str, str] = {}
+    for change in left:
+        if change.new is None:
+            if any(folder in reasons for folder in parents(change.path)):
+                found[change.path] = "deleted for an entry that is withheld"
+        elif change.path in folders or any(folder in kept for folder in parents(change.path)):
+            found[change.path] = "in the way of a path that is kept as it was"
+    return found
 
 
 def _forbidden(change: Change, may_write: MayWrite) -> str | None:

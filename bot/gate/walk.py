@@ -1,5 +1,7 @@
 """What differs between a work tree and its base, found by reading every byte.
 
+An entry that no commit may hold is left out, with the reason; what the base has in its place stays as it was.
+
 No stat data, index or `.git` of the tree is believed, and no link is followed: every folder is opened by
 `openat2` beneath one descriptor, every file by a bare name in such a folder with O_NOFOLLOW.
 """
@@ -10,14 +12,15 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from bot.gate.errors import GateLimits, HostileTree, no_room, shown
 from bot.gate.ignored import IgnoreRules
-from bot.gate.objects import FILE, GITLINK, LINK, PROGRAM, Change, Entry, blob_id, sizes
+from bot.gate.objects import FILE, GITLINK, LINK, PROGRAM, Change, Entry, TreeDiff, blob_id, parents, sizes
 from bot.gate.reader import Beneath, opened, read_all
 from bot.gate.rules import is_git_folder, refusal
 from bot.gate.scratch import Scratch
@@ -33,25 +36,28 @@ def changes(
     limits: GateLimits,
     passed_over: Collection[str] = (),
     links: Mapping[str, str] = MappingProxyType({}),
-) -> list[Change]:
-    """Every change of `tree` against `base`, contents included. Raises `HostileTree`.
+    edited: Collection[str] = (),
+) -> TreeDiff:
+    """Every change of `tree` against `base`, contents included. Raises `HostileTree` if the tree cannot be read.
 
     New files named in `passed_over` are no change, whatever is in them; of `links`, those that lead where it says.
+    Over the limits the paths in `edited` come first.
     """
     with _walking(scratch, base, tree, limits) as walk:
         walk.links = links
+        walk.edited = edited
         walk.tracked()
         for path in walk.untracked():
             if path not in passed_over:
                 walk.take(path)
-    return walk.result()
+    return walk.result(passed_over)
 
 
 def untracked(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: GateLimits) -> frozenset[str]:
-    """The files of `tree` that the base does not have and its ignore rules do not leave out."""
+    """The entries of `tree` that the base does not have and its ignore rules do not leave out."""
     with _walking(scratch, base, tree, limits) as walk:
         walk.tracked()
-        return frozenset(walk.untracked())
+        return frozenset(walk.untracked()) | walk.unfit.keys()
 
 
 @contextmanager
@@ -76,26 +82,39 @@ class _Walk:
         self._device = os.fstat(beneath.descriptor).st_dev
         self._tracked_folders = _folders(base)
         self._seen: set[str] = set()
-        self._changes: list[Change] = []
+        self._groups = tuple(_Group(kind, limits) for kind in _KINDS)
         self._entries = 0
-        self._bytes = 0
+        self._rules = IgnoreRules(scratch, base)
         self._new_folders: list[str] = []
         self._new_files: list[str] = []
         self.links: Mapping[str, str] = {}
+        self.edited: Collection[str] = ()
+        self.unfit: dict[str, str] = {}
 
-    def result(self) -> list[Change]:
+    def result(self, passed_over: Collection[str]) -> TreeDiff:
         for path, entry in self._base.items():
             # A submodule's folder may be missing: nothing of it was fetched.
-            if path not in self._seen and entry.mode != GITLINK:
+            if path in self._seen or entry.mode == GITLINK:
+                continue
+            if not any(folder in self.unfit for folder in parents(path)):
                 self._add(Change(path, entry, None, None))
-        return sorted(self._changes, key=lambda change: os.fsencode(change.path))
+        taken, unfit, unchanged = _within_limits(self._groups, self._limits)
+        unfit |= {path: reason for path, reason in self.unfit.items() if path not in passed_over}
+        unchanged.update(path for path in self.unfit if path in self._base)
+        return TreeDiff(sorted(taken, key=lambda change: os.fsencode(change.path)), unfit, unchanged)
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        """Named, and never read again: what the base has there, or beneath it, stays as it was."""
+        self.unfit.setdefault(path, reason)
+        self._seen.add(path)
 
     def tracked(self) -> None:
         """Compare the folders that the base has; what is new in them waits for the ignore rules."""
         ahead = [""]
         while ahead:
             folder = ahead.pop()
-            descriptor = self._open_folder(folder)
+            if (descriptor := self._open_folder(folder)) is None:
+                continue
             try:
                 ahead += self._compare_folder(descriptor, f"{folder}/" if folder else "")
             finally:
@@ -122,36 +141,49 @@ class _Walk:
 
     def untracked(self) -> Iterator[str]:
         """The files that are new and not ignored, level by level: ignored folders are never entered."""
-        rules = IgnoreRules(self._scratch, self._base)
         while self._new_folders or self._new_files:
-            folders, files = rules.left_in(self._new_folders, self._new_files)
+            folders, files = self._rules.left_in(self._new_folders, self._new_files)
             self._new_folders, self._new_files = [], []
-            yield from files
-            for folder in folders:
-                _check_name(folder)
+            yield from (path for path in files if self._has_fit_name(path))
+            for folder in filter(self._has_fit_name, folders):
                 self._enter(folder)
 
+    def _has_fit_name(self, path: str) -> bool:
+        if reason := refusal(path):
+            self._leave_out(path, f"the path {reason}")
+        return not reason
+
     def _enter(self, folder: str) -> None:
-        descriptor = self._open_folder(folder)
+        if (descriptor := self._open_folder(folder)) is None:
+            return
         try:
-            for name, is_folder in self._list(descriptor):
-                self._found_new(f"{folder}/{name}", name, is_folder)
+            inner = list(self._list(descriptor))
         finally:
             os.close(descriptor)
+        # Before any ignore rule: git would pass over these without a word.
+        if own := next((name for name, _ in inner if is_git_folder(name)), ""):
+            self._leave_out(
+                folder, f"a repository of its own: {shown(own)} is or looks like git's own folder"
+            )
+            return
+        for name, is_folder in inner:
+            self._found_new(f"{folder}/{name}", name, is_folder)
 
     def _found_new(self, path: str, name: str, is_folder: bool) -> None:
-        # Before any ignore rule: git would pass over these without a word.
         if is_git_folder(name):
-            raise HostileTree(f"the path {shown(path)} is or looks like git's own folder", path)
-        if path.count("/") > self._limits.depth:
-            raise HostileTree(f"{shown(path)} is nested deeper than {self._limits.depth} folders", path)
-        (self._new_folders if is_folder else self._new_files).append(path)
+            self._leave_out(path, "the path is or looks like git's own folder")
+        elif path.count("/") > self._limits.depth:
+            self._leave_out(path, f"nested deeper than {self._limits.depth} folders")
+        elif self._rules.is_too_long(path):
+            self._leave_out(path, "the path is too long")
+        else:
+            (self._new_folders if is_folder else self._new_files).append(path)
 
     def take(self, path: str) -> None:
         """A new file is a change."""
-        _check_name(path)
         folder, _, name = path.rpartition("/")
-        descriptor = self._open_folder(folder)
+        if (descriptor := self._open_folder(folder)) is None:
+            return
         try:
             self._compare(descriptor, name, path, None)
         finally:
@@ -163,11 +195,11 @@ class _Walk:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 self._compare_link(os.fsencode(os.readlink(name, dir_fd=folder)), path, old)
-                return
-            if error.errno == errno.ENXIO:
-                raise HostileTree(f"{shown(path)} is a socket or a device, not a file", path) from error
-            unread = HostileTree(f"{shown(path)} cannot be read: {error.strerror}", path)
-            raise no_room(error) or unread from error
+            elif error.errno == errno.ENXIO:
+                self._leave_out(path, "a socket or a device, not a file")
+            else:
+                self._leave_out_unread(path, error)
+            return
         try:
             self._compare_file(descriptor, path, old)
         finally:
@@ -182,35 +214,37 @@ class _Walk:
 
     def _compare_file(self, descriptor: int, path: str, old: Entry | None) -> None:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise HostileTree(f"{shown(path)} is {_kind(status.st_mode)}, not a file", path)
-        if status.st_dev != self._device:
-            raise HostileTree(f"{shown(path)} is on another file system than the work tree", path)
         mode = PROGRAM if status.st_mode & stat.S_IXUSR else FILE
-        if status.st_size > self._limits.file_bytes:
-            if old is not None and self._is_large_original(descriptor, status.st_size, old):
-                if mode != old.mode:
-                    raise HostileTree(
-                        f"the mode of {shown(path)} changed, and the file is over the limit", path
-                    )
-                return
-            raise self._too_large(path)
+        if not stat.S_ISREG(status.st_mode):
+            self._leave_out(path, f"{_kind(status.st_mode)}, not a file")
+        elif status.st_dev != self._device:
+            self._leave_out(path, "on another file system than the work tree")
+        elif status.st_size > self._limits.file_bytes:
+            if old is None or not self._is_large_original(descriptor, status.st_size, old):
+                self._leave_out(path, self._too_large)
+            elif mode != old.mode:
+                self._leave_out(path, f"its mode changed, and it is {self._too_large}")
+        else:
+            self._compare_content(descriptor, status, path, old)
+
+    def _compare_content(self, descriptor: int, status: os.stat_result, path: str, old: Entry | None) -> None:
         data = os.read(descriptor, status.st_size + 1)
         if len(data) != status.st_size:
             rest = read_all(descriptor, self._limits.file_bytes - len(data))
             if rest is None:
-                raise self._too_large(path)
+                self._leave_out(path, self._too_large)
+                return
             data += rest
+        mode = PROGRAM if status.st_mode & stat.S_IXUSR else FILE
         new = Entry(mode, blob_id(data, self._scratch.object_format))
         if new == old:
             return
         if status.st_nlink > 1:
-            raise HostileTree(
-                f"{shown(path)} is a hard link: what it shares its content with is unknown", path
-            )
-        if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
-            raise HostileTree(f"{shown(path)} has its setuid or setgid bit set", path)
-        self._add(Change(path, old, new, data))
+            self._leave_out(path, "a hard link: what it shares its content with is unknown")
+        elif status.st_mode & (stat.S_ISUID | stat.S_ISGID):
+            self._leave_out(path, "its setuid or setgid bit is set")
+        else:
+            self._add(Change(path, old, new, data))
 
     def _is_large_original(self, descriptor: int, size: int, old: Entry) -> bool:
         """Whether a file over the limit is the base's own. Sizes first: it may be sparse and endless."""
@@ -223,46 +257,110 @@ class _Walk:
 
     def _submodule(self, path: str, is_folder: bool) -> None:
         if is_folder:
-            descriptor = self._open_folder(path)
+            if (descriptor := self._open_folder(path)) is None:
+                return
             try:
                 is_folder = not os.listdir(descriptor)
             finally:
                 os.close(descriptor)
         if not is_folder:
-            raise HostileTree(f"{shown(path)} is a submodule, and what is in it was changed", path)
+            self._leave_out(path, "a submodule, and what is in it was changed")
 
     def _add(self, change: Change) -> None:
-        self._changes.append(change)
-        if len(self._changes) > self._limits.files:
-            raise HostileTree(
-                f"more than {self._limits.files} files are changed: that is the limit", change.path
-            )
-        self._bytes += len(change.data or b"")
-        if self._bytes > self._limits.total_bytes:
-            raise HostileTree(
-                f"the changed files hold more than {self._limits.total_bytes} bytes: that is the limit",
-                change.path,
-            )
+        kind = 0 if change.path in self.edited else 1 if change.old is not None else 2
+        self._groups[kind].add(change)
 
-    def _open_folder(self, folder: str) -> int:
+    def _open_folder(self, folder: str) -> int | None:
+        """`None` if it cannot be opened; then it is left out. Raises `OSError` for the root."""
         try:
             return self._beneath.open_folder(folder or ".")
         except OSError as error:
-            unread = HostileTree(f"the folder {shown(folder)} cannot be read: {error.strerror}", folder)
-            raise no_room(error) or unread from error
+            if not folder:
+                raise
+            self._leave_out_unread(folder, error)
+            return None
+
+    def _leave_out_unread(self, path: str, error: OSError) -> None:
+        """Raises `NoRoom` if that says nothing of the tree."""
+        if shortage := no_room(error):
+            raise shortage from error
+        self._leave_out(path, f"it cannot be read: {error.strerror}")
 
     def _list(self, descriptor: int) -> Iterator[tuple[str, bool]]:
+        """In the order of their names: over the limits, the order decides."""
+        room = self._limits.entries - self._entries
         with os.scandir(descriptor) as entries:
-            for entry in entries:
-                self._entries += 1
-                if self._entries > self._limits.entries:
-                    raise HostileTree(
-                        f"the work tree holds more than {self._limits.entries} files: that is the limit"
-                    )
-                yield entry.name, entry.is_dir(follow_symlinks=False)
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, room + 1)]
+        self._entries += len(found)
+        if self._entries > self._limits.entries:
+            raise HostileTree(
+                f"the work tree holds more than {self._limits.entries} files: that is the limit"
+            )
+        yield from sorted(found)
 
-    def _too_large(self, path: str) -> HostileTree:
-        return HostileTree(f"{shown(path)} is over the limit of {self._limits.file_bytes} bytes a file", path)
+    @property
+    def _too_large(self) -> str:
+        return f"over the limit of {self._limits.file_bytes} bytes a file"
+
+
+_KINDS = ("edited files", "changed files", "new files")
+"""What the edit tools wrote, other files of the base, other new files: in this order they are taken."""
+
+
+class _Group:
+    """Changes of one kind, held up to the limits; from there on they are only counted."""
+
+    def __init__(self, kind: str, limits: GateLimits) -> None:
+        self.kind = kind
+        self.changes: list[Change] = []
+        self.bytes = 0
+        self.count = 0
+        self.first = self.first_left_out = ""
+        self.left_out: set[str] = set()
+        self._limits = limits
+
+    def add(self, change: Change) -> None:
+        self.count += 1
+        self.first = min(self.first or change.path, change.path)
+        size = len(change.data or b"")
+        if len(self.changes) < self._limits.files and self.bytes + size <= self._limits.total_bytes:
+            self.changes.append(change)
+            self.bytes += size
+            return
+        self.first_left_out = self.first_left_out or change.path
+        if change.old is not None:
+            self.left_out.add(change.path)
+
+
+def _within_limits(
+    groups: Sequence[_Group], limits: GateLimits
+) -> tuple[list[Change], dict[str, str], set[str]]:
+    """The changes that are taken; one row for each group that is not, or not whole; the base's paths among those.
+
+    Half of what a command wrote would be a broken change, so only of edited files a part is taken.
+    """
+    taken: list[Change] = []
+    rows: dict[str, str] = {}
+    unchanged: set[str] = set()
+    left = limits.total_bytes
+    for group in groups:
+        is_whole = group.count == len(group.changes)
+        if is_whole and len(taken) + group.count <= limits.files and group.bytes <= left:
+            taken += group.changes
+            left -= group.bytes
+            continue
+        over = f"more than {limits.files} files are changed"
+        if group.count <= limits.files - len(taken):
+            over = f"the changed files hold more than {limits.total_bytes} bytes"
+        if group.kind == _KINDS[0]:
+            taken, left = list(group.changes), left - group.bytes
+            rest = group.count - len(group.changes)
+            rows[group.first_left_out] = f"{rest} of {group.count} {group.kind}: {over}"
+        else:
+            rows[group.first] = f"all {group.count} {group.kind}: {over}"
+            group.left_out.update(change.path for change in group.changes if change.old is not None)
+        unchanged |= group.left_out
+    return taken, rows, unchanged
 
 
 def _folders(base: Mapping[str, Entry]) -> set[str]:
@@ -273,12 +371,6 @@ def _folders(base: Mapping[str, Entry]) -> set[str]:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     return folders
-
-
-def _check_name(path: str) -> None:
-    reason = refusal(path)
-    if reason is not None:
-        raise HostileTree(f"the path {shown(path)} {reason}", path)
 
 
 def _kind(mode: int) -> str:

@@ -22,7 +22,7 @@ from bot.providers.connect import default_model
 from bot.publish.thread.place import Place
 from bot.publish.thread.spending import spending
 from bot.run import conclude
-from bot.run.cut_off import cut_off
+from bot.run.cut_off import cut_off, names_the_work
 from bot.run.folder import RunFolder, new_folder
 from bot.run.github_env import GitHubEnvironment
 from bot.run.job import Job, run_job
@@ -110,10 +110,11 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
             view=view,
         )
         at_once = cut_off(folder, asked.out, view, "slash-agent run", progress.fail)
-        with cancelled_by_signals(stop, view.interrupted if view else None, at_once):
+        interrupted = view.interrupted if view else None
+        with names_the_work(folder, goes_on=False), cancelled_by_signals(stop, interrupted, at_once):
             ended = run_job(job, stop)
             bundle = keep(asked.out, folder, ended)
-        if not ended.unjudged:
+        if not ended.needs_tree:
             folder.finish()
     except BaseException as error:
         # Whatever it is: no comment may say for ever that somebody is working on it.
@@ -121,7 +122,8 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
         raise
     progress.end(ended.outcome)
     code = conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status)
-    return EventEnded(code, ended.outcome.reason, ended.outcome, bundle)
+    kept = folder if ended.needs_tree else None
+    return EventEnded(code, ended.outcome.reason, ended.outcome, bundle, kept=kept)
 
 
 def _shown_at(work: Work, request: Request) -> Place | None:

@@ -186,14 +186,12 @@ def _reason(
 ) -> str:
     """One or two sentences for people: why the run ended as it did and, without a result, why there is none."""
     if isinstance(judged, NoRoom):
-        return (
-            f"The gate could not look: {judged}: `slash-agent salvage` of the run's folder judges it again."
-        )
+        return sentence(f"The gate could not look: {judged}")
     if isinstance(judged, GateError):
         return sentence(f"The gate refused the diff: {judged}")
     if stop is StopReason.GATE:
-        held = ", ".join(f"`{file.path}`" for file in withheld[:_NAMED])
-        return f"Everything that changed is protected and was withheld: {held}."
+        held = "; ".join(f"`{file.path}` ({file.reason})" for file in withheld[:_NAMED])
+        return f"Everything that changed was withheld: {held}."
     if stop is StopReason.CHECKS_FAILING:
         return "The model ended its turn, and a check fails with its change."
     if SUBMIT_PLAN in profile.results and became is Status.FAILED and stop is StopReason.END_TURN:

@@ -9,7 +9,6 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import Outcome, StopReason
-from bot.gate.errors import NoRoom
 from bot.providers.models import doubts
 from bot.run import limits_met
 from bot.run.conclude import Facts, outcome
@@ -59,7 +58,7 @@ def conclude(run: Run, end: LoopEnd, model: ModelInfo) -> Ended:
     outputs = gather(run.job.folder, run.detector.kept)
     return Ended(
         run.checkout, run.policy, concluded, verdict, handed.plan, handed.review, handed.writes, outputs,
-        isinstance(judged, NoRoom),
+        isinstance(judged, GateError) or bool(judged.unfit),
     )  # fmt: skip
 
 

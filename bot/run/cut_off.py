@@ -1,10 +1,11 @@
-"""What is said of a run that a second Ctrl-C ended at once, and where what it had lies."""
+"""Where the work of a run lies that did not come to its result, and the commands that take it up."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bot.contracts.progress import View
@@ -43,8 +44,30 @@ def told(folder: RunFolder, out: Path | None, *, goes_on: bool) -> str:
         return f"{CANCELLED}. It had not begun, and nothing of it is left."
     if not folder.has_tree:
         return f"{CANCELLED}. It had come to its end: what it did is in {out or folder.bundle}"
+    rows = take_up(folder, goes_on=goes_on)
+    return "\n".join(
+        [f"{CANCELLED}. What it had is in {folder.root}", *(f"{label}: {text}" for label, text in rows)]
+    )
+
+
+def take_up(folder: RunFolder, *, goes_on: bool) -> tuple[tuple[str, str], ...]:
+    """Labels with a command each, for a run whose work tree is kept. `goes_on`: `fix --continue` takes it."""
     root = shlex.quote(str(folder.root))
-    lines = [f"{CANCELLED}. What it had is in {root}", f"its diff so far: slash-agent salvage {root}"]
-    if goes_on:
-        lines.append(f"to go on from it: slash-agent fix --continue {root}")
-    return "\n".join(lines)
+    rows = (
+        ("its diff", f"slash-agent salvage {root}"),
+        ("go on", f"slash-agent fix --continue {root}"),
+    )
+    return rows if goes_on else rows[:1]
+
+
+@contextmanager
+def names_the_work(folder: RunFolder, *, goes_on: bool) -> Iterator[None]:
+    """An error that ends the run says where its work lies, in a note that the command line prints last."""
+    try:
+        yield
+    except Exception as error:
+        if folder.begun and folder.has_tree:
+            error.add_note(f"The work so far is in {folder.root}")
+            for label, text in take_up(folder, goes_on=goes_on):
+                error.add_note(f"{label}: {text}")
+        raise

@@ -35,6 +35,7 @@ from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.publish.thread.place import Place, key_of
 from bot.publish.thread.traces import tries_at
 from bot.run.clients import client_for
+from bot.run.folder import RunFolder
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.run.overheard import Overheard
 from bot.run.quota import Quota, check_quota, usd_left
@@ -76,7 +77,7 @@ class EventRun:
 class EventEnded:
     """What came of an event. `outcome` and `bundle` are `None` where there was nothing to do, nobody may, or the
     answer was given at once (`answered`). `finder` knows the repository's own rules for secrets, where it has some.
-    `prepared` are the outputs of a step that prepares."""
+    `prepared` are the outputs of a step that prepares. `kept` is the run's folder if its work tree is kept."""
 
     exit_code: ExitCode
     reason: str
@@ -85,6 +86,7 @@ class EventEnded:
     answered: bool = False
     finder: Finder | None = None
     prepared: Mapping[str, str] = field(default_factory=dict)
+    kept: RunFolder | None = None
 
 
 def run_event(

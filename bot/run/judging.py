@@ -28,9 +28,9 @@ class Judging:
     def __init__(
         self, checkout: Checkout, policy: Policy, tier: Tier, profile: Profile, trees: Trees,
         workshop: AgentWorkshop, redactor: Redactor, write: Write, approved: Collection[str],
-        links: Mapping[str, str],
+        links: Mapping[str, str], edited: Collection[str],
     ) -> None:  # fmt: skip
-        """`links` will be those in the tree that are ours: path and target."""
+        """`links` will be those in the tree that are ours: path and target; `edited` what edit tools wrote."""
         self.checkout = checkout
         self._may_write = may_write(policy, tier, approved)
         self._profile = profile
@@ -40,6 +40,7 @@ class Judging:
         self.mask = redactor.text
         self._write = write
         self._links = links
+        self._edited = edited
         self._said: tuple[int, Verdict | GateError] | None = None
 
     def now(self) -> Verdict | GateError:
@@ -73,7 +74,7 @@ class Judging:
             return judge_tree(
                 self.checkout.git, self.checkout.base_sha, self.checkout.tree,
                 may_write=self._may_write, passed_over=self._trees.made(),
-                holds_secret=self._redactor.holds_secret, links=self._links,
+                holds_secret=self._redactor.holds_secret, links=self._links, edited=self._edited,
             )  # fmt: skip
         except GateError as error:
             return error

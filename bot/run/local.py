@@ -17,7 +17,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import Noted, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.providers.connect import default_model
-from bot.run.cut_off import cut_off
+from bot.run.cut_off import cut_off, names_the_work
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lock import held
@@ -46,13 +46,15 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What came of it. `branch` is empty where none was made; `unseen` counts files that HEAD does not have so."""
+    """What came of it. `branch` is empty where none was made; `unseen` counts files that HEAD does not have so. `kept`
+    is the run's folder if its work tree is kept."""
 
     outcome: Outcome
     exit_code: ExitCode
     bundle: Path
     branch: str
     unseen: int
+    kept: RunFolder | None = None
 
 
 def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
@@ -94,7 +96,8 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
         view=view,
     )
     stop = CancelToken()
-    with cancelled_by_signals(stop, view.interrupted, cut_off(folder, asked.out, view, "slash-agent fix")):
+    at_once = cut_off(folder, asked.out, view, "slash-agent fix")
+    with names_the_work(folder, goes_on=True), cancelled_by_signals(stop, view.interrupted, at_once):
         return _keep(asked, repo, folder, run_job(job, stop))
 
 
@@ -136,9 +139,10 @@ def _keep(asked: Fix, repo: Path, folder: RunFolder, ended: Ended) -> Fixed:
         said = str(error).rstrip(".")
         raise UsageError(f"{said}. The change is kept as {bundle / PATCH}.") from error
     finally:
-        if not ended.unjudged:
+        if not ended.needs_tree:
             folder.finish()
-    return Fixed(outcome, exit_code(outcome.stop_reason, outcome.status), bundle, branch, unseen)
+    code = exit_code(outcome.stop_reason, outcome.status)
+    return Fixed(outcome, code, bundle, branch, unseen, folder if ended.needs_tree else None)
 
 
 def _write(file: Path, patch: bytes) -> None:

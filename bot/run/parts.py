@@ -231,7 +231,7 @@ class Run:
         )  # fmt: skip
         self.judging = Judging(
             checkout, policy, self.tier, profile, self.trees, self.workshop, self.detector.redactor,
-            self.journal.write, self.asking.approved, self._links,
+            self.journal.write, self.asking.approved, self._links, self.gatekeeper.edited,
         )  # fmt: skip
         try_out = TryInWorkshop(self.workshops, job.folder, self.stop, job.say)
         stop_hook = StopHook(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,7 +74,7 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     policy = base_policy(checkout, request, task)
     rule = may_write(policy, request.actor.tier, recorded_lets(recorded))
     detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
-    judged = _judge(checkout, folder, rule, detector.redactor)
+    judged = _judge(checkout, folder, rule, detector.redactor, _edited(recorded))
     header = recorded.header
     facts = conclude.Facts(
         request=header.request, base_sha=header.base_sha, model=header.model, sandbox=header.sandbox,
@@ -123,16 +123,24 @@ def _checkout(folder: RunFolder, recorded: JournalFile) -> Checkout:
     )
 
 
-def _judge(checkout: Checkout, folder: RunFolder, rule: MayWrite, redactor: Redactor) -> Verdict | GateError:
+def _judge(
+    checkout: Checkout, folder: RunFolder, rule: MayWrite, redactor: Redactor, edited: Collection[str]
+) -> Verdict | GateError:
     git, base = checkout.git, checkout.base_sha
     try:
         made = untracked_files(git, base, folder.prepared) if folder.prepared.is_dir() else frozenset()
         return judge_tree(
             git, base, checkout.tree, may_write=rule, passed_over=made, holds_secret=redactor.holds_secret,
-            links=folder.read_links(),
+            links=folder.read_links(), edited=edited,
         )  # fmt: skip
     except GateError as error:
         return error
+
+
+def _edited(recorded: JournalFile) -> frozenset[str]:
+    """The paths that edit tools asked to write."""
+    questions = (line.record for line in recorded.everything if isinstance(line.record, lines.Question))
+    return frozenset(path for one in questions for path in (one.path, *(path for path, _ in one.more)))
 
 
 def _end(recorded: JournalFile) -> LoopEnd:

@@ -19,20 +19,12 @@ from bot.run.outputs import OUTPUTS
 
 
 def keep(out: Path | None, folder: RunFolder, ended: Ended) -> Path:
-    """Write the bundle of the run in `folder`, to `out` where that is given; the bundle's folder.
-
-    Raises `AgentError` where that fails, and then says how to have the diff all the same.
-    """
+    """Write the bundle of the run in `folder`, to `out` if that is given; the bundle's folder. Raises `AgentError`."""
     bundle = out.resolve() if out else folder.bundle
-    try:
-        write_out(
-            bundle, ended.outcome, ended.verdict, folder.journal,
-            plan=ended.plan, review=ended.review, writes=ended.writes, outputs=ended.outputs,
-        )  # fmt: skip
-    except AgentError as error:
-        raise AgentError(
-            f"{error} The run's work tree is kept: when there is room, `slash-agent salvage {folder.root}`."
-        ) from error
+    write_out(
+        bundle, ended.outcome, ended.verdict, folder.journal,
+        plan=ended.plan, review=ended.review, writes=ended.writes, outputs=ended.outputs,
+    )  # fmt: skip
     return bundle
 
 

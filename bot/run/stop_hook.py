@@ -1,6 +1,6 @@
-"""What the host says when the model says that it is done (S-037): the plan that is missing, steps of its list that
-are open, files that do not parse any more, errors that checkers find and did not find before, checks that fail. The
-loop lets it speak twice a session; what nothing was done about is not said again."""
+"""What the host says when the model says that it is done (S-037): the plan that is missing, steps of its list that are
+open, what the gate leaves out, files that do not parse any more, errors that checkers find and did not find before,
+checks that fail. The loop lets it speak twice a session; what nothing was done about is not said again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError
 from bot.contracts.plain_text import quoted_lines
 from bot.contracts.problems import Problem
+from bot.gate.errors import NoRoom, shown
 from bot.policy.schema import StopHookPolicy
 from bot.run.judging import Judging
 from bot.run.looking_on import LookingOn
@@ -28,10 +29,17 @@ OPEN_ITEMS = (
     "You said you are done, but your list has open items:\n{items}\nDo them, or say why they are not needed and "
     "update the list. This is said once."
 )
+WITHHELD = (
+    "You said you are done, but no patch can hold these files, so they will not be part of your change:\n{rows}\n"
+    "Remove what is left over (core dumps, build output, clones); what belongs to the change, make in another way. "
+    "This is said once."
+)
+REFUSED = "You said you are done, but your change cannot be published: {why}. Undo what causes that. This is said once."
 NEW_ERRORS = (
     "You said you are done, but with your change files have errors that were not there before, in the lines with |:\n"
     "{errors}\nFix them, or say in one sentence why they are right. This is said once."
 )
+_MOST_ROWS = 20
 
 
 class StopHook:
@@ -73,10 +81,23 @@ class StopHook:
         described = bool(self._results.describe.description.title)
         if self._policy.todos and not described and self._results.todo.open and self._once("todos"):
             yield OPEN_ITEMS.format(items=rendered(self._results.todo.items))
+        yield from self._gate()
         if self._policy.diagnostics:
             yield from self._new_errors(only_parsed=described)
         if self._policy.checks or self._policy.diagnostics:
             yield from self._rounds_with_change()
+
+    def _gate(self) -> Iterator[str]:
+        """What the gate refuses or cannot put in a patch; what it withholds by policy was said at each write."""
+        judged = self._judging.now()
+        if isinstance(judged, GateError):
+            if not isinstance(judged, NoRoom) and self._once("gate"):
+                yield self._judging.mask(REFUSED.format(why=judged))
+        elif judged.unfit and self._once("gate"):
+            rows = [f"- {shown(row.path)}: {row.reason}" for row in judged.unfit[:_MOST_ROWS]]
+            if more := len(judged.unfit) - len(rows):
+                rows.append(f"- and {more} more")
+            yield self._judging.mask(WITHHELD.format(rows="\n".join(rows)))
 
     def _once(self, what: str) -> bool:
         new = what not in self._told

@@ -61,8 +61,8 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What a run has to show. `verdict` is `None` when the gate refused the tree, and in a run that only reads.
-    `unjudged` says that the gate could not look: the tree is all there is of the diff. `outputs` is what
-    `bot.run.outputs` hands on."""
+    `needs_tree`: only the work tree has what the gate refused, could not read or could put in no patch. `outputs` is
+    what `bot.run.outputs` hands on."""
 
     checkout: Checkout
     policy: Policy
@@ -72,4 +72,4 @@ class Ended:
     review: Review | None = None
     writes: Writes | None = None
     outputs: bytes = b""
-    unjudged: bool = False
+    needs_tree: bool = False

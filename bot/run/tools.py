@@ -73,6 +73,8 @@ class Gatekeeper:
         self.denials: list[Denial] = []
         self.refused: list[str] = []
         """An entry for each question of the tool host that was answered with no: what a person said, if one did."""
+        self.edited: set[str] = set()
+        """The paths that edit tools asked to write."""
 
     def of_agent(
         self,
@@ -88,6 +90,7 @@ class Gatekeeper:
         )
         made.denials = self.denials
         made.refused = self.refused
+        made.edited = self.edited
         return made
 
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
@@ -116,6 +119,7 @@ class Gatekeeper:
         link cannot lead a write past a rule."""
         first, action = question.files[0]
         rest = question.files[1:]
+        self.edited.update(path for path, _ in question.files)
         self._write(lines.Question(question.tool, first, action, question.diff, rest))
         judged = [
             (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files

@@ -1,4 +1,4 @@
-"""What a hostile work tree may do to the diff: be refused, withheld or shown, and nothing else (A-20 to A-25, A-45 to
+"""What a hostile work tree may do to the diff: be withheld or shown, and nothing else (A-20 to A-25, A-45 to
 A-52). Each starts from a command of the model's and ends at the bundle."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def attack(warm_attack: Attack) -> Attack:
 
 OK = "; echo fine > fine.txt"
 
-REFUSED = {
+UNFIT = {
     "A-23 a repository inside": ("git init -q inner; echo x > inner/a", "looks like git's own folder"),
     "A-23 a link into git's own folder": (
         "ln -s .git/modules/m m",
@@ -42,22 +42,25 @@ REFUSED = {
         "points out of the tree",
     ),
     "A-45 a folder that became a link": ("rm -r src; ln -s /tmp src", "points to an absolute path"),
-    "A-45 a hard link": ("ln README.md twin; echo x >> twin", "is a hard link"),
-    "A-49 a named pipe": ("rm README.md; mkfifo README.md", "is a named pipe"),
+    "A-45 a hard link": ("ln README.md twin; echo x >> twin", "a hard link"),
+    "A-49 a named pipe": ("rm README.md; mkfifo README.md", "a named pipe"),
     "A-49 a socket": (
         "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
-        "is a socket or a device",
+        "a socket or a device",
     ),
     "A-49 a file without end": ("truncate -s 64M huge; touch -d 2099-01-01 huge", "over the limit"),
     "A-49 a tracked file without end": ("truncate -s 64M README.md", "over the limit"),
-    "A-49 thousands of files": ("mkdir m; cd m; seq 5000 | xargs touch", "more than 300 files"),
+    "A-49 thousands of files": (
+        "mkdir m; cd m; seq 5000 | xargs touch",
+        "all 5000 new files: more than 300 files",
+    ),
     "A-49 a folder too deep": (
         "p=d; for i in $(seq 150); do p=$p/d; done; mkdir -p $p; echo x > $p/f",
         "deeper",
     ),
     "A-49 a path too long": (
         "python3 -c \"import os; [(os.mkdir('x' * 200), os.chdir('x' * 200)) for _ in range(60)]\"",
-        "File name too long",
+        "the path is too long",
     ),
     "A-50 a name that hides what it is": (
         "echo x > \"$(printf 'a\\342\\200\\256txt.exe')\"",
@@ -69,14 +72,20 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a23_a45_a49_a50_a52_a_hostile_tree_lets_nothing_out(attack: Attack, name: str) -> None:
-    command, reason = REFUSED[name]
+@pytest.mark.parametrize("name", UNFIT)
+def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_rest_goes_out(
+    attack: Attack, name: str
+) -> None:
+    command, reason = UNFIT[name]
     began = time.monotonic()
-    attacked = attack(command)
-    assert attacked.ran.code == ExitCode.GATE
-    assert reason in attacked.outcome["reason"]
-    assert (attacked.bundle / "changes.patch").read_bytes() == b""
+    attacked = attack(f"({command}); echo fine >> run.sh")
+    assert attacked.ran.code == ExitCode.DONE, attacked.ran.said
+    assert attacked.files - {"l"} == {"run.sh"}  # a link on the way out that itself stays inside
+    rows = {row["path"]: row["reason"] for row in attacked.outcome["withheld"] if not row["in_patch"]}
+    assert any(reason in why for why in rows.values()), rows
+    patch = (attacked.bundle / "changes.patch").read_bytes()
+    assert [line for line in patch.split(b"\n") if line.startswith(b"diff --git")][-1].endswith(b"b/run.sh")
+    assert reason.encode() in attacked.sent  # the model heard it, once, before the run ended
     assert time.monotonic() - began < 60
 
 
@@ -199,14 +208,14 @@ def test_a20_no_hook_that_was_planted_is_run(attack: Attack, tmp_path: Path) -> 
     assert not canary.exists()
 
 
-def test_folders_without_permissions_are_read_or_refused_and_removed(attack: Attack) -> None:
-    """Root reads them all the same; whoever may not says so, and nothing is left over for later."""
+def test_folders_without_permissions_are_read_or_withheld_and_removed(attack: Attack) -> None:
+    """Root reads them all the same; for whoever may not they are withheld, and `clean` removes what is kept."""
     attacked = attack("mkdir d; echo x > d/f; chmod 000 d" + OK)
-    if attacked.ran.code == 0:
-        assert attacked.files == {"d/f", "fine.txt"}
-    else:
-        assert attacked.ran.code == ExitCode.GATE
-        assert "Permission denied" in attacked.outcome["reason"]
+    assert attacked.ran.code == ExitCode.DONE
+    assert attacked.files - {"d/f"} == {"fine.txt"}
+    if "d/f" not in attacked.files:
+        assert attacked.withheld == {"d"}
+        return
     runs = attacked.bundle.parent / ".local" / "state" / "slash-agent" / "runs"
     assert eventually(lambda: not [path for path in runs.glob("*/*") if path.is_dir()])
 

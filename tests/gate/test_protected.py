@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.request import Tier
-from bot.gate.errors import HostileTree
 from bot.gate.rules import sensitive
 from bot.policy.decide import may_write
 from bot.policy.defaults import default_policy
@@ -125,12 +124,13 @@ def test_what_stands_where_a_protected_path_is_kept_is_withheld_too(desk: Bench)
     shutil.rmtree(desk.tree / "docs")
     desk.write("docs", "a file where a folder with CODEOWNERS was\n")
     verdict = desk.judge()
-    assert [file.path for file in verdict.files] == ["docs/guide.md"]
+    assert verdict.files == ()
     assert {file.path: file.reason for file in verdict.withheld} == {
         "docs": "in the way of a path that is kept as it was",
         "docs/CODEOWNERS": "protected path: CODEOWNERS",
+        "docs/guide.md": "deleted for an entry that is withheld",
     }
-    assert "docs/CODEOWNERS" in desk.paths(verdict)
+    assert {"docs/CODEOWNERS", "docs/guide.md"} <= set(desk.paths(verdict))
 
 
 def test_the_two_patches_together_are_all_that_the_agent_did(desk: Bench, tmp_path: Path) -> None:
@@ -249,8 +249,9 @@ def test_a_link_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
 
 def test_no_policy_lets_a_link_lead_out(desk: Bench) -> None:
     desk.link("docs/latest", "/etc/passwd")
-    with pytest.raises(HostileTree, match="absolute path"):
-        desk.judge(may_write=LETS)
+    verdict = desk.judge(may_write=LETS)
+    assert [row.reason for row in verdict.unfit] == ["the symbolic link points to an absolute path"]
+    assert verdict.patch == verdict.withheld_patch == b""
 
 
 def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> None:

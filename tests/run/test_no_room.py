@@ -1,4 +1,5 @@
-"""A whole run that ends for want of room to judge its tree: the tree stays, and the run says how to go on from it."""
+"""A whole run whose gate cannot look, or cannot put everything in a patch: the tree stays, and the run says how to go
+on from it."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.progress import Event
 from bot.run.event import EventRun, run_event
-from bot.run.local import Fix, fix
+from bot.run.local import Fix, Fixed, fix
 from bot.run.salvage import salvage
-from tests.support.fix_script import DONE, EDITS, VIEW
-from tests.support.model_script import Turn
+from tests.support.fix_script import DONE, EDITS, VIEW, shell
+from tests.support.model_script import Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
 from tests.support.stage import MODEL, Stage
@@ -60,30 +61,68 @@ def salvaged(runs: Path, environment: Mapping[str, str], out: Path) -> list[str]
 def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
     tmp_path: Path, no_room: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/run/local.py "if not ended.unjudged:"."""
+    """Breaks: bot/run/local.py "if not ended.needs_tree:"."""
     repo = sample_repository(tmp_path / "tidytime")
     with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
         asked = Fix(repo, "fix it", "anthropic/claude-sonnet-4-5", out=tmp_path / "out")
         fixed = fix(asked, environment, Nobody())
     assert (fixed.exit_code, fixed.branch) == (ExitCode.GATE, "")
-    assert "No space left on device. It is kept: `slash-agent salvage`" in fixed.outcome.reason
+    assert "No space left on device. It is kept." in fixed.outcome.reason
+    assert fixed.kept is not None
     no_room.undo()
     runs = tmp_path / ".local/state/slash-agent/runs"
     assert salvaged(runs, environment, tmp_path / "again") == ["tidytime/format.py"]
 
 
-def test_so_does_a_run_for_an_event_and_its_comment_says_what_takes_it_up(
+def test_so_does_a_run_for_an_event_and_its_comment_says_why(
     stage: Stage, tmp_path: Path, no_room: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/run/carry_out.py "if not ended.unjudged:"."""
+    """Breaks: bot/run/carry_out.py "if not ended.needs_tree:"."""
     asked = EventRun("issue_comment", stage.event_file(stage.sample.event), stage.bundle, model=MODEL)
     with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {**stage.environment(stage.sample.run_token), **server.environment()}
         ended = run_event(asked, environment, print, print)
     assert ended.exit_code == ExitCode.GATE
-    assert "No space left on device. It is kept: `slash-agent salvage`" in ended.reason
+    assert "No space left on device. It is kept." in ended.reason
     [told] = stage.bot_comments()
-    assert "slash-agent salvage" in told
+    assert "No space left on device" in told
     no_room.undo()
     assert salvaged(stage.temp / "slash-agent", environment, tmp_path / "again") == ["tidytime/format.py"]
+
+
+STRAY = shell(
+    "head -c 6M /dev/urandom > core; mkfifo pipe; ln -s /etc/passwd users; git init -q inner; > $'a\\xff'"
+)
+
+
+def fix_with(tmp_path: Path, *steps: Step) -> tuple[Fixed, list[str]]:
+    """The run, and the bodies of its requests."""
+    repo = sample_repository(tmp_path / "tidytime")
+    with ModelServer([VIEW, Turn(EDITS), STRAY, *steps]) as server:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
+        fixed = fix(Fix(repo, "fix it", "anthropic/claude-sonnet-4-5"), environment, Nobody())
+        return fixed, [request.body.decode() for request in server.requests]
+
+
+def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp_path: Path) -> None:
+    """Breaks: bot/run/concluding.py "bool(judged.unfit)"."""
+    fixed, sent = fix_with(tmp_path, DONE, DONE)
+    assert fixed.exit_code == ExitCode.DONE
+    assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]
+    assert [row.path for row in fixed.outcome.withheld] == ["a\\xff", "core", "inner", "pipe", "users"]
+    assert fixed.branch
+    assert fixed.kept is not None
+    assert (fixed.kept.tree / "core").stat().st_size == 6 << 20
+    assert "- 'core': over the limit of 5242880 bytes a file" in sent[-1]
+    assert sum("no patch can hold these files" in body for body in sent) == 1
+    again = salvage(fixed.kept.root, {}, tmp_path / "again").outcome
+    assert (again.files, again.withheld) == (fixed.outcome.files, fixed.outcome.withheld)
+
+
+def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path) -> None:
+    """Breaks: bot/run/stop_hook.py "yield from self._gate()"."""
+    fixed, _ = fix_with(tmp_path, DONE, shell("rm -r core pipe users inner $'a\\xff'"), DONE)
+    assert fixed.exit_code == ExitCode.DONE
+    assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]
+    assert (fixed.outcome.withheld, fixed.kept) == ((), None)

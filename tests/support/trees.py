@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +38,19 @@ class Bench:
         path.symlink_to(target)
 
     def judge(
-        self, *, limits: GateLimits = DEFAULT_LIMITS, may_write: Callable[[str], str | None] | None = None
+        self,
+        *,
+        limits: GateLimits = DEFAULT_LIMITS,
+        may_write: Callable[[str], str | None] | None = None,
+        edited: Collection[str] = (),
     ) -> Verdict:
         return judge_tree(
-            self.checkout.git, self.checkout.base_sha, self.tree, limits=limits, may_write=may_write
+            self.checkout.git,
+            self.checkout.base_sha,
+            self.tree,
+            limits=limits,
+            may_write=may_write,
+            edited=edited,
         )
 
     def show(self, verdict: Verdict, path: str) -> bytes:

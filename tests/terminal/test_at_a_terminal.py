@@ -152,8 +152,8 @@ def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lie
     [folder] = (repo.parent / "home/.local/state/slash-agent/runs").iterdir()
     assert what.startswith("slash-agent fix: cancelled at once")
     assert what.endswith(f"What it had is in {folder}")
-    assert on == f"to go on from it: slash-agent fix --continue {folder}"
-    assert diff == f"its diff so far: slash-agent salvage {folder}"
+    assert on == f"go on: slash-agent fix --continue {folder}"
+    assert diff == f"its diff: slash-agent salvage {folder}"
     assert warm.run(command("salvage", folder), environment(repo, server)).returncode == 0
     assert "+kept" in (folder / "bundle" / "changes.patch").read_text()
 

@@ -50,10 +50,11 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str
     elif trouble and outcome.files:
         parts.append("The patch is kept in the run's artifact as `changes.patch`.")
     if outcome.withheld:
-        parts += [
-            "Held back:\n\n" + _withheld(outcome),
-            "The patch is kept in the run's artifact as `withheld.patch`. A maintainer can apply it by hand.",
-        ]
+        parts.append("Held back:\n\n" + _withheld(outcome))
+        if any(file.in_patch for file in outcome.withheld):
+            parts.append(
+                "The patch is kept in the run's artifact as `withheld.patch`. A maintainer can apply it by hand."
+            )
     if outcome.description.notes and not trouble:
         parts.append(markdown.quoted(shown_line(outcome.description.notes, 2000)))
     parts += notes_of(outcome)
