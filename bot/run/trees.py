@@ -9,6 +9,7 @@ Other files that setup made are packed and unpacked by commands in a workshop, s
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -52,6 +53,7 @@ _PACK = (
 )
 _UNPACK = "tar -xf {archive}"
 _ARCHIVE = "prepared.tar"
+_TELLING = re.compile(r"(?i)\berr(?:or)?\b[:!]|\bfatal\b|refused|not found|no such|no matching")
 _FAILED = (
     "What the checks need could not be installed: {}. Write the commands that install it under `setup:` in the policy "
     "(`slash-agent init` proposes some), or turn this off with the action's input `prepare: off`."
@@ -178,8 +180,10 @@ class Trees:
         """For people: that the environment could not be prepared, by the command and the last lines that it printed."""
         if not self.failure:
             return ()
-        first, *rest = (line.strip()[:300] for line in self.failure.splitlines() if line.strip())
-        return (_FAILED.format(" / ".join((first, *rest[-3:]))),)
+        lines = (line.strip()[:300] for line in self.failure.splitlines())
+        first, *rest = (line for line in lines if line and not line.startswith("[exit code"))
+        telling = [line for line in rest if _TELLING.search(line)] or rest
+        return (_FAILED.format(" / ".join((first, *telling[-3:]))),)
 
     def settle(self) -> None:
         """Wait for a preparation under way, so that its workshop is gone before its folder is."""
