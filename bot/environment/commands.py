@@ -21,6 +21,7 @@ _CONTROL = re.compile(
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
 _OPAQUE = re.compile(r"[|<>`()]|(?<!&)&(?!&)")
+_ARRAY = re.compile(r"^[ \t]*([A-Za-z_]\w*)(\+?)=\(([^()`$<>|&;#]*)\)[ \t]*$", re.MULTILINE)
 _MOST_LINES = 60
 _LAUNCHERS = {"time", "exec", "command", "nice", "env", "xvfb-run", "retry"}
 _RUN = {"uv", "poetry", "pdm", "pipenv", "rye"}
@@ -49,7 +50,7 @@ def commands_of(script: Script, source: str) -> Iterator[Command]:
         yield Command((), source, script.folder, script.environment, script.text.strip())
         return
     folder, environment, known = script.folder, dict(script.environment), dict(script.known)
-    joined = re.sub(r"\\\r?\n\s*", " ", script.text)
+    joined = re.sub(r"\\\r?\n\s*", " ", _without_arrays(script.text))
     for line in joined.splitlines()[:_MOST_LINES]:
         for piece in _pieces(line):
             # Folders that CI puts on PATH are those of its own installs.
@@ -72,6 +73,18 @@ def commands_of(script: Script, source: str) -> Iterator[Command]:
                 folder = f"{folder}/{words[1]}".strip("/").removeprefix("./") if words[1] != "." else folder
             elif words[0] not in ("set", "unset", "echo", "true", ":", "rm", "ls"):
                 yield Command(tuple(words), source, folder, own, piece)
+
+
+def _without_arrays(text: str) -> str:
+    """The script with arrays of plain words filled in where it names all of one."""
+    arrays: dict[str, str] = {}
+    for name, more, words in _ARRAY.findall(text):
+        arrays[name] = " ".join((*((arrays.get(name, ""),) if more else ()), *words.split()))
+    rest = _ARRAY.sub("", text)
+    for name, words in arrays.items():
+        for reference in ('"${%s[@]}"', "${%s[@]}"):
+            rest = rest.replace(reference % name, words)
+    return rest
 
 
 def _pieces(line: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What detection reads from a repository: setup commands, folders, caches, checks, and what it left out and why."""
+"""What detection reads from a repository: setup commands, folders, checks, and what it left out and why."""
 
 from __future__ import annotations
 
@@ -48,14 +48,6 @@ class DetectedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
-    """A folder that setup creates, and the files whose content decides whether an earlier copy is still good."""
-
-    folder: str
-    key_files: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Version:
     """`version` of `tool` (python, node, go, rust, java) that CI uses or the manifest asks for."""
 
@@ -78,7 +70,6 @@ class Detected:
     setup: tuple[Step, ...] = ()
     bring: tuple[str, ...] = ()
     """Folders that the setup creates: they can be prepared elsewhere and brought instead."""
-    caches: tuple[Cache, ...] = ()
     checks: tuple[DetectedCheck, ...] = ()
     versions: tuple[Version, ...] = ()
     omissions: tuple[Omission, ...] = ()

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 
-from bot.environment.detected import Cache, DetectedCheck, Read, Step, Version
+from bot.environment.detected import DetectedCheck, Read, Step, Version
 
 CARGO_HOME = ".cargo-home"
 MAVEN_HOME = ".m2"
@@ -138,17 +138,3 @@ def make_targets(paths: Collection[str], read: Read) -> dict[str, list[str]]:
         elif line.strip() and not line.startswith("#"):
             current = []
     return targets
-
-
-def cargo_cache(paths: Collection[str]) -> Cache:
-    return Cache(CARGO_HOME, tuple(name for name in ("Cargo.lock", "Cargo.toml") if name in paths))
-
-
-def maven_cache(paths: Collection[str]) -> Cache:
-    return Cache(
-        MAVEN_HOME, tuple(sorted(path for path in paths if path.rpartition("/")[2] == "pom.xml"))[:30]
-    )
-
-
-def go_cache(paths: Collection[str]) -> Cache:
-    return Cache("vendor", tuple(name for name in ("go.sum", "go.mod", "go.work") if name in paths))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.environment.commands import script_name, unwrapped
-from bot.environment.detected import Cache, Command, Read, Step, Version
+from bot.environment.detected import Command, Read, Step, Version
 
 MODULES = "node_modules"
 _TOOLS = ".npm-tools"
@@ -136,11 +136,6 @@ def fallback(content: dict[str, Any], manager: str) -> list[tuple[str, ...]]:
 
 def needs_install(content: dict[str, Any]) -> bool:
     return any(content.get(key) for key in ("dependencies", "devDependencies", "workspaces"))
-
-
-def cache_of(paths: Collection[str]) -> Cache:
-    locks = [name for name in _LOCKS if name in paths]
-    return Cache(MODULES, (*locks, "package.json"))
 
 
 def versions_of(content: dict[str, Any]) -> list[Version]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.environment.commands import unwrapped
-from bot.environment.detected import Cache, Read, Step, Version
+from bot.environment.detected import Read, Step, Version
 
 VENV = ".venv"
 _BIN = f"{VENV}/bin"
@@ -28,7 +28,6 @@ _SYNC_OPTIONS = frozenset(
     --locked --frozen --all-extras --all-groups --no-default-groups --dev --no-dev --all-packages --no-install-project
     """.split()  # noqa: SIM905
 )
-_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
 _GROUPS = ("test", "tests", "testing", "dev", "develop")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -235,15 +234,6 @@ def _managed(command: str) -> str:
     if command.startswith("poetry "):
         return f"POETRY_VIRTUALENVS_IN_PROJECT=true {_TOOLS}/bin/{command}"
     return f"PDM_IGNORE_SAVED_PYTHON=1 {_TOOLS}/bin/{command}"
-
-
-def cache_of(paths: Collection[str]) -> Cache:
-    named = [
-        name
-        for name in (*_LOCKS, "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py")
-        if name in paths
-    ]
-    return Cache(VENV, (*named, *sorted(path for path in paths if _REQUIREMENTS.fullmatch(path))[:10]))
 
 
 def versions_of(read: Read) -> list[Version]:

@@ -216,7 +216,6 @@ def test_node_uses_cis_install_the_pinned_manager_and_known_scripts_alone() -> N
     detected = found({"package.json": package, "pnpm-lock.yaml": ""}, workflow(steps))
     assert [check.plain for check in detected.checks] == ["pnpm test", "npx tsc --noEmit", "pnpm lint"]
     assert "pnpm@9.1.0" in setup(detected)
-    assert detected.caches[0].key_files == ("pnpm-lock.yaml", "package.json")
 
 
 def test_maven_resolves_offline_what_one_test_needs() -> None:
@@ -336,3 +335,53 @@ def test_of_two_cargo_tests_the_whole_suite_is_taken_and_null_is_empty_in_a_vari
     files = {"Cargo.toml": '[package]\nname = "x"\nversion = "0.1.0"\n', "src/lib.rs": ""}
     [command] = commands(found(files, text))
     assert command.endswith("cargo test --verbose --features std")
+
+
+DEVCONTAINER = """{
+  // A comment with "quotes"
+  "image": "mcr.microsoft.com/devcontainers/python:3.12", /* another */
+  "onCreateCommand": ["pip", "install", "-r", "more tests.txt"],
+  "postCreateCommand": {"project": "pip install -e '.[dev]' // x", "rest": "echo https://x.org; tox"},
+}
+"""
+
+
+@pytest.mark.parametrize("path", [".devcontainer/devcontainer.json", ".devcontainer.json"])
+def test_a_devcontainer_says_what_to_install_if_ci_runs_no_tests(path: str) -> None:
+    detected = found({**PYTEST, path: DEVCONTAINER})
+    assert "-m pip install -q -r 'more tests.txt' -e '.[dev]'" in setup(detected)
+    assert path in detected.setup[0].source
+    with_ci = found({**PYTEST, path: DEVCONTAINER}, workflow("- run: pip install -e .\n- run: pytest"))
+    assert "more tests.txt" not in setup(with_ci)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"postCreateCommand": [1]}', '{"postCreateCommand": {"a": {"b": "pip install x"}}}'],
+)
+def test_a_devcontainer_that_says_nothing_changes_nothing(text: str) -> None:
+    assert setup(found({**PYTEST, ".devcontainer.json": text})) == setup(found(PYTEST))
+
+
+def test_arrays_of_plain_words_are_filled_in() -> None:
+    """As libexpat builds for musl."""
+    steps = """
+- run: |
+    args=(
+      -DCMAKE_BUILD_TYPE=Debug
+      -DEXPAT_WARNINGS_AS_ERRORS=ON
+    )
+    args+=( -Wdev )
+    set -x
+    cmake "${args[@]}" -S . -B build
+    cmake --build build
+    ctest --test-dir build
+"""
+    build = "cmake -DCMAKE_BUILD_TYPE=Debug -DEXPAT_WARNINGS_AS_ERRORS=ON -Wdev -S . -B build"
+    assert commands(found({"CMakeLists.txt": ""}, workflow(steps))) == [
+        f"{build} && cmake --build build && ctest --test-dir build"
+    ]
+    computed = steps.replace("-Wdev", "$(touch pwned)")
+    assert not [
+        line for line in commands(found({"CMakeLists.txt": ""}, workflow(computed))) if "pwned" in line
+    ]

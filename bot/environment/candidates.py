@@ -1,0 +1,181 @@
+"""The commands of CI that test, type-check or lint, with what CI installs for them; else what the manifests suggest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from bot.environment import native, node, python
+from bot.environment.commands import Use, commands_of, joined, unwrapped, use_of
+from bot.environment.detected import Command, Kind, Omission, Read, source_of
+from bot.environment.tox import ToolEnvironment, hatch_environment, nox_sessions, tox_environment
+from bot.environment.workflows import Job, Script
+
+_KINDS = {Use.TESTS: Kind.TESTS, Use.TYPES: Kind.TYPES, Use.LINT: Kind.LINT}
+_NEEDS_NETWORK = {"pre-commit", "prek", "docker", "docker-compose", "cog", "golangci-lint"}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    command: Command
+    kind: Kind
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Of the project in `folder`, whose files are `paths`; `folders` are those of other projects. What is installed is
+    in `requirements` and `node_installs`."""
+
+    paths: frozenset[str]
+    read: Read
+    folder: str = ""
+    folders: tuple[str, ...] = ()
+    found: list[Candidate] = field(default_factory=list)
+    requirements: python.Requirements = field(default_factory=python.Requirements)
+    node_installs: list[Command] = field(default_factory=list)
+    omissions: list[Omission] = field(default_factory=list)
+
+    def of_job(self, job: Job) -> None:
+        """The checks of one job, and what it installs for them."""
+        installs: list[Command] = []
+        build: list[Command] = []
+        found: list[Candidate] = []
+        for action in () if self.folder else job.actions:
+            if re.search(r"pre-commit|prek|golangci-lint|staticcheck", action):
+                self.omissions.append(
+                    Omission(source_of(action), "this action downloads its own tools", job.source)
+                )
+        for command in (one for script in job.scripts for one in commands_of(script, job.source)):
+            place = command.folder if command.folder in self.folders else ""
+            if place != self.folder:
+                continue
+            for one in self._expanded(replace(command, folder="") if place else command):
+                use = use_of(one.words) if one.words else Use.OTHER
+                if use is Use.INSTALL:
+                    installs.append(one)
+                elif use is Use.BUILD:
+                    build.append(one)
+                elif use is Use.SYSTEM:
+                    self._system(one)
+                elif use in _KINDS:
+                    found.append(Candidate(self._with_build(one, build), _KINDS[use]))
+                else:
+                    self._other(one)
+        if not found:
+            return
+        for command in installs:
+            self._install(command, first=any(one.kind is Kind.TESTS for one in found))
+        for candidate in found:
+            if (synced := python.synced_by_run(candidate.command.words)) is not None:
+                self.requirements.manage(synced, candidate.command.source)
+        self.found += found
+
+    def of_installs(self, job: Job) -> None:
+        """What a job installs, whatever it is for."""
+        for command in (one for script in job.scripts for one in commands_of(script, job.source)):
+            if command.words and use_of(command.words) is Use.INSTALL:
+                self._install(command, first=True)
+
+    def _install(self, command: Command, *, first: bool) -> None:
+        program = unwrapped(command.words)[0]
+        if program in ("npm", "pnpm", "yarn") and not command.folder:
+            self.node_installs.insert(0 if first else len(self.node_installs), command)
+        elif not command.folder:
+            python.installed_by(command.words, self.requirements, command.source)
+
+    def _with_build(self, command: Command, build: Sequence[Command]) -> Command:
+        """C and C++ are built by the check itself: what the setup built would be older than the change."""
+        if unwrapped(command.words)[0] not in ("ctest", "meson", "make", "cmake", "ninja") or not build:
+            return command
+        relevant = [
+            one
+            for one in build
+            if unwrapped(one.words)[0] not in ("npm", "pnpm", "yarn", "go", "cargo", "mvn")
+        ]
+        lines = [joined(one) if not one.folder else f"({joined(one)})" for one in (*relevant, command)]
+        return replace(command, text=" && ".join(dict.fromkeys(lines))) if relevant else command
+
+    def _system(self, command: Command) -> None:
+        if "install" in command.words:
+            packages = [
+                word
+                for word in command.words[command.words.index("install") + 1 :]
+                if not word.startswith("-")
+            ]
+            if packages:
+                what = source_of(" ".join(packages)[:80])
+                self.omissions.append(
+                    Omission(what, "system packages: the sandbox has what this machine has", command.source)
+                )
+
+    def _other(self, command: Command) -> None:
+        inner = unwrapped(command.words)
+        if inner and inner[0] in _NEEDS_NETWORK:
+            reason = "it downloads what it runs, and checks have no network"
+            self.omissions.append(Omission(source_of(" ".join(inner)[:80]), reason, command.source))
+
+    def _expanded(self, command: Command) -> Iterator[Command]:
+        """The commands behind `tox`, `nox`, `make` with installs in it, and `hatch`; else the command itself."""
+        inner = unwrapped(command.words) if command.words else ()
+        program = inner[0] if inner else ""
+        tools: list[ToolEnvironment] = []
+        if program == "tox" and not command.folder:
+            named = command.environment.get("TOXENV", "")
+            tools = tox_environment(
+                (*inner, "-e", named) if named and "-e" not in inner else inner, self.read
+            )
+        elif program == "nox" and not command.folder:
+            tools = nox_sessions(inner, self.read)
+        elif program == "hatch" and not command.folder:
+            tools = hatch_environment(inner, self.read)
+        if program in ("tox", "nox", "hatch"):
+            for tool in tools:
+                source = source_of(command.source, f"by {tool.source}")
+                runs = [
+                    Command(words, source, "", tool.environment)
+                    for words in tool.commands
+                    if use_of(words) in _KINDS
+                ]
+                if runs:
+                    self.requirements.add(tool.install, source)
+                yield from runs
+            return
+        recipe = self.recipe(inner) if program == "make" and not command.folder else []
+        uses = {use_of(one.words) for one in recipe if one.words}
+        if Use.INSTALL in uses or any(one.words[:1] == ("richgo",) for one in recipe):
+            if uses & _KINDS.keys():  # its installs have no network in a check: they become setup
+                for one in recipe:
+                    yield replace(one, source=command.source, environment=command.environment)
+            return
+        yield command
+
+    def recipe(self, inner: Sequence[str]) -> list[Command]:
+        targets = native.make_targets(self.paths, self.read)
+        lines = [line for word in inner[1:] for line in targets.get(word, [])]
+        return [one for one in commands_of(Script("\n".join(lines)), "Makefile") if "$(" not in one.text]
+
+    def of_manifests(self) -> None:
+        """No tests in CI's files: what the manifests suggest."""
+        words: list[tuple[tuple[str, ...], str]] = []
+        if (test := python.fallback_test(self.paths, self.read)) is not None:
+            words.append((test, "the test files"))
+        if "package.json" in self.paths:
+            manager, _ = node.manager_of(self.paths, node.manifest(self.read))
+            words += [(one, "package.json") for one in node.fallback(node.manifest(self.read), manager)]
+        if "go.mod" in self.paths:
+            words.append((("go", "test", "./..."), "go.mod"))
+        if "Cargo.toml" in self.paths:
+            words.append((("cargo", "test"), "Cargo.toml"))
+        if "pom.xml" in self.paths:
+            words.append(((native.maven_program(self.paths), "test"), "pom.xml"))
+        if not words and native.is_cmake(self.paths, self.read):
+            self.found.append(
+                Candidate(Command(("ctest",), "CMakeLists.txt", text=native.cmake_check()), Kind.TESTS)
+            )
+        targets = native.make_targets(self.paths, self.read)
+        if not words:
+            words += [(("make", name), "Makefile") for name in ("test", "check") if name in targets][:1]
+        self.found += [
+            Candidate(Command(one, source), _KINDS.get(use_of(one), Kind.TESTS)) for one, source in words
+        ]

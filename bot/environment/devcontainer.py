@@ -1,0 +1,49 @@
+"""What a devcontainer installs, for repositories whose CI does not say it. Its image and its features are not used."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from bot.environment.detected import Read, source_of
+from bot.environment.workflows import Job, Script
+
+_FILES = (".devcontainer/devcontainer.json", ".devcontainer.json")
+_COMMANDS = ("onCreateCommand", "updateContentCommand", "postCreateCommand")
+_STRING = r'("(?:\\.|[^"\\])*")'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+
+
+def read_devcontainer(read: Read) -> Job | None:
+    """The commands that prepare it, as one job."""
+    for path in _FILES:
+        if content := _parsed(read(path) or ""):
+            scripts = (Script(text) for name in _COMMANDS for text in _lines(content.get(name)))
+            return Job(source_of(path), "devcontainer", tuple(scripts), {})
+    return None
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """JSON with comments, and with commas at the end of lists."""
+    for pattern in (_COMMENT, _LAST_COMMA):
+        text = pattern.sub(lambda match: match[1] or " ", text)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _lines(command: object) -> Iterator[str]:
+    """A command is a line for the shell, a list of words, or several of these by name."""
+    if isinstance(command, dict):
+        for one in command.values():
+            yield from _lines(None if isinstance(one, dict) else one)
+    elif isinstance(command, str):
+        yield command
+    elif isinstance(command, list) and all(isinstance(word, str) for word in command):
+        yield shlex.join(command)
