@@ -17,10 +17,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from types import ModuleType
+from typing import TextIO
 
 from bot import __version__
 from bot.commands.clean_start import HOLDING
-from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.errors import AgentError, ExitCode, UsageError
+
+# What helps if the machine has too little of something.
+_SHORTAGES = {
+    errno.ENOSPC: "free some disk space",
+    errno.EDQUOT: "free some of your disk quota",
+    errno.EMFILE: "allow more open files (`ulimit -n`)",
+    errno.ENFILE: "end other programs that hold files open",
+    errno.ENOMEM: "free some memory, or allow more (`ulimit -v`)",
+}
 
 VERBS = {
     "fix": "do a task in a local checkout; the result is a new branch",
@@ -82,6 +92,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         arguments = parser.parse_args(rest)
+        _check_current_folder()
         _mask_secrets(verb)
         with _interruptible():
             return int(module.run(arguments))
@@ -96,11 +107,32 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
     except BrokenPipeError:
         return ExitCode.DONE  # whoever read our output has gone away, as `head` does
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            _say(f"slash-agent {verb}: {error.strerror}: free some disk space and try again")
-            _say_notes(error)
-            return ExitCode.INTERNAL
-        return _internal_error(verb, error)
+        number = errno.ENOMEM if isinstance(error, MemoryError) else getattr(error, "errno", None) or 0
+        remedy = _SHORTAGES.get(number)
+        if remedy is None:
+            return _internal_error(verb, error)
+        if not _is_full(sys.stdout):  # else `_written_out` says it
+            _say(f"slash-agent {verb}: {os.strerror(number)}: {remedy} and try again")
+        _say_notes(error)
+        return ExitCode.INTERNAL
+
+
+def _check_current_folder() -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError(
+            "The current folder no longer exists: change to another one and try again."
+        ) from error
+
+
+def _is_full(stream: TextIO) -> bool:
+    """Whether `stream` takes nothing any more, as on a full disk."""
+    try:
+        stream.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _written_out(verb: str, code: int) -> int:

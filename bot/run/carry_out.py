@@ -28,6 +28,7 @@ from bot.run.github_env import GitHubEnvironment
 from bot.run.job import Job, run_job
 from bot.run.models import RECORDED, connect_model
 from bot.run.pictures import from_github
+from bot.run.preflight import check_folder, check_machine
 from bot.run.show import keep
 from bot.run.signals import cancelled_by_signals
 from bot.run.told import JobLog, Say, progress_comment
@@ -61,6 +62,8 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     from bot.run.event import EventEnded
 
     asked, environment, where = work.asked, work.environment, work.where
+    check_machine()
+    check_folder(asked.out)
     model = _model(request, asked, work.policy, environment)
     folder = new_folder(environment)
     begun = environment.get("SLASH_AGENT_COMMENT", "")

@@ -22,7 +22,7 @@ from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
 from bot.run.lock import held
 from bot.run.models import connect_model
-from bot.run.preflight import check_file, check_folder, check_new_branch, policy_note
+from bot.run.preflight import check_file, check_folder, check_machine, check_new_branch, policy_note
 from bot.run.signals import cancelled_by_signals
 from bot.sandbox.choose import Setting
 
@@ -63,6 +63,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
     if not asked.instruction.strip() and asked.resume is None:
         raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
     repo = top_of(asked.repo.resolve())
+    check_machine()
     check_folder(asked.out)
     check_file(asked.patch, "--patch")
     if asked.patch is None:

@@ -26,7 +26,7 @@ from bot.run.cut_off import cut_off
 from bot.run.folder import new_folder
 from bot.run.job import Job, run_job
 from bot.run.models import connect_model
-from bot.run.preflight import check_folder, policy_note
+from bot.run.preflight import check_folder, check_machine, policy_note
 from bot.run.reviewing import Range, local_range
 from bot.run.signals import cancelled_by_signals
 from bot.sandbox.choose import Setting
@@ -64,6 +64,7 @@ class LocallyReviewed:
 def review(asked: LocalReview, environment: Mapping[str, str], view: View) -> LocallyReviewed:
     """Do the review while `view` looks on. Raises an `AgentError` for what goes wrong before the first request."""
     repo = top_of(asked.repo.resolve())
+    check_machine()
     check_folder(asked.out)
     base, found = find_range(repo, asked.base, asked.since)
     model = asked.model or default_model(environment)

@@ -1,9 +1,10 @@
-"""What would fail at the end of a local run, found before the model is paid: places that cannot be written, a branch in
-the way. And the policy that a run does not see, since it is not committed."""
+"""What would fail in a run, found before the model is paid: places that cannot be written, a branch in the way, a limit
+of the machine. And the policy that a run does not see, since it is not committed."""
 
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,18 @@ from bot.checkout.branches import is_uncommitted, refuse_taken_prefix
 from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.policy.load import POLICY_FILE
+
+_OPEN_FILES = 128
+"""A run of the sample needs 40; language servers and the proxy need more."""
+
+
+def check_machine() -> None:
+    """Raises `UsageError` if this process may not open as many files as a run needs."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < _OPEN_FILES:
+        raise UsageError(
+            f"Only {soft} files may be open at once here, and a run needs {_OPEN_FILES}: raise the limit (ulimit -n)."
+        )
 
 
 def check_folder(out: Path | None) -> None:

@@ -17,11 +17,15 @@ from tests.faults.scene import (
     Work,
     answers,
     at_call,
+    branch_agent,
     drops,
     fix,
+    long_temporary_folder,
     nth,
+    old_git,
     publish,
     run,
+    shell_first,
     struck,
     struck_at_github,
     token_ends,
@@ -195,4 +199,43 @@ SIGNALS = (
     ),
 )  # fmt: skip
 
-ROWS = (*MODEL, *GITHUB, *SIGNALS)
+_LOCAL_AND_EVENT = {"fix": fix, "run": run}
+
+MACHINE = (
+    *rows(
+        "A place that cannot be written",
+        {
+            ("--out is a file", "`fix`"): fix(options=("--out", __file__)),
+            ("--out is a file", "`run`"): run(options=("--out", __file__)),
+            ("--patch is a folder", "`fix`"): fix(options=("--patch", "/tmp")),
+            ("--patch is in no folder", "`fix`"): fix(options=("--patch", "/nowhere/x.patch")),
+            ("a branch is named `agent`", "`fix`"): fix(before=branch_agent),
+        },
+        exit=2, says="slash-agent", work=Work.UNPAID,
+    ),
+    *rows(
+        "A machine that lacks something",
+        {
+            (fault, f"`{verb}`"): play(before=before)
+            for verb, play in _LOCAL_AND_EVENT.items()
+            for fault, before in {
+                "24 open files": shell_first("ulimit -n 24"),
+                "the current folder is deleted": shell_first("mkdir gone; cd gone; rmdir ../gone"),
+                "git 2.17": old_git,
+            }.items()
+        },
+        exit=2, says="slash-agent", work=Work.UNPAID,
+    ),
+    *rows(
+        "A machine that lacks something",
+        {("standard output is on a full disk", "`fix`"): fix(before=shell_first("exec >/dev/full"))},
+        exit=1, says="standard output cannot be written", work=Work.BRANCH, status="changed",
+    ),
+    *rows(
+        "A machine that lacks something",
+        {("a long TMPDIR", "`fix`"): fix(before=long_temporary_folder)},
+        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
+    ),
+)  # fmt: skip
+
+ROWS = (*MODEL, *GITHUB, *SIGNALS, *MACHINE)

@@ -202,7 +202,7 @@ class Scene:
             with held(root):
                 pass
         if not self.killed:
-            assert list(self.temporary.iterdir()) == []
+            assert [path for path in self.temporary.rglob("*") if not path.name.startswith("long-")] == []
 
     def _check_work(self, work: Work) -> None:
         match work:
@@ -364,10 +364,17 @@ def old_git(scene: Scene) -> None:
     program = scene.stage.folder / "old" / "git"
     program.parent.mkdir()
     program.write_text(
-        '#!/bin/sh\ntest "$1" = --version && echo git version 2.17.1 && exit\nexec /usr/bin/git "$@"\n'
+        '#!/bin/sh\ntest "$1" = version && echo git version 2.17.1 && exit\nexec /usr/bin/git "$@"\n'
     )
     program.chmod(0o755)
     scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
+
+
+def long_temporary_folder(scene: Scene) -> None:
+    """Longer than the name of a socket may be."""
+    folder = scene.temporary / ("long-" * 30)
+    folder.mkdir()
+    scene.inside = ("env", f"TMPDIR={folder}")
 
 
 def branch_agent(scene: Scene) -> None:
