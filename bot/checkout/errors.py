@@ -1,12 +1,18 @@
-"""Why a repository cannot be worked on: one sentence each, exit code 2."""
+"""Why a repository cannot be worked on: one sentence each."""
 
 from __future__ import annotations
 
-from bot.contracts.errors import UsageError
+from bot.contracts.errors import ExitCode, UsageError
 
 
 class CheckoutError(UsageError):
     """The repository could not be brought here."""
+
+
+class UnavailableError(CheckoutError):
+    """The server did not answer, or not now: the same request may succeed later."""
+
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class MissingRepositoryError(CheckoutError):

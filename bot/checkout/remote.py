@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bot.checkout.errors import (
@@ -19,8 +22,13 @@ from bot.checkout.errors import (
     MissingRepositoryError,
     MissingRevisionError,
     NoCommitsError,
+    UnavailableError,
 )
 from bot.checkout.git import clean_environment, git_program, last_line
+
+if TYPE_CHECKING:
+    from bot.github.errors import Failure
+    from bot.github.retry import Pace
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.
@@ -41,6 +49,9 @@ _ABSENT = (
     "The requested URL returned error: 404",
     "does not appear to be a git",
 )
+# The words of git's `http.c`, `remote-curl.c` and `fetch-pack.c`.
+_STATUS = re.compile(r"(?:RPC failed; HTTP|The requested URL returned error:) (\d{3})")
+_CUT_OFF = ("unable to access", "RPC failed", "hung up unexpectedly", "unexpected disconnect", "early EOF")
 _NO_SUCH_REF = ("couldn't find remote ref", "not our ref", "no such remote ref", "unadvertised object")
 
 
@@ -61,12 +72,42 @@ def check_url(url: str, token: str) -> None:
         raise CheckoutError(f"a token is not sent over plain http to {parts.hostname}: use https")
 
 
-def drive(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
-    """Run one git command that speaks to `url`, through GitPython; its standard output. It sees an environment of its
-    own and nothing else. Raises `git.exc.GitCommandError`.
+def drive(git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace | None = None) -> str:
+    """Run one git command that speaks to `url`; its standard output. Raises `git.exc.GitCommandError`.
 
-    GitPython adds to the inherited environment, so what is not ours is blanked there and then taken away by `env -u`.
+    The command must be safe to repeat: it is tried again when the connection or the server fails, or a rate limit
+    stops it, by the rules for requests of the API.
     """
+    from git.exc import GitCommandError
+
+    from bot.github.retry import Pace, wait_before_retry
+
+    pace = pace or Pace()
+    for attempt in count(1):
+        try:
+            return _drive_once(git_dir, url, token, arguments)
+        except GitCommandError as error:
+            failure = http_failure(f"{error.stdout}\n{error.stderr}")
+            wait = wait_before_retry(failure, attempt, pace.now(), safe=True) if failure else None
+            if wait is None:
+                raise
+            pace.wait(wait)
+    raise AssertionError("unreachable")
+
+
+def http_failure(said: str) -> Failure | None:
+    """What git's output says of its exchange with the server; `None` if git failed for another reason."""
+    from bot.github.errors import Failure
+
+    if status := _STATUS.search(said):
+        return Failure(int(status.group(1)), said)
+    cut_off = any(words in said for words in _CUT_OFF) and "certificate" not in said
+    return Failure(0, said) if cut_off else None
+
+
+def _drive_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
+    """The command sees an environment of its own and nothing else. GitPython adds to the inherited environment, so what
+    is not ours is blanked there and then taken away by `env -u`."""
     from git.cmd import Git as Driver
 
     with _environment(url, token) as (environment, descriptors):
@@ -136,7 +177,9 @@ def _in_memory(text: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def fetch(git_dir: Path, url: str, refs: list[str], token: str, depth: list[str]) -> None:
+def fetch(
+    git_dir: Path, url: str, refs: list[str], token: str, depth: list[str], pace: Pace | None = None
+) -> None:
     """Fetch `refs` from `url`. Raises the `CheckoutError` that says what was wrong."""
     from git.exc import GitCommandError
 
@@ -149,7 +192,7 @@ def fetch(git_dir: Path, url: str, refs: list[str], token: str, depth: list[str]
         "--no-auto-maintenance",
     ]
     try:
-        drive(git_dir, url, token, [*arguments, *depth, "--end-of-options", url, *refs])
+        drive(git_dir, url, token, [*arguments, *depth, "--end-of-options", url, *refs], pace)
     except GitCommandError as error:
         # `from None`: the vendor's exception holds the whole command and its environment's traces.
         raise _said_plainly(git_dir, url, refs, token, str(error.stderr)) from None
@@ -165,6 +208,11 @@ def _said_plainly(git_dir: Path, url: str, refs: list[str], token: str, stderr: 
                 f"the repository {url} has no commits yet: push a first commit, then ask again"
             )
         return MissingRevisionError(f"the repository {url} has no branch or commit {wanted!r}")
+    failure = http_failure(stderr)
+    if failure is not None and failure.rate_limited:
+        return UnavailableError(f"a rate limit of GitHub stopped fetching {url}: {detail}; try again later")
+    if failure is not None and failure.transient:
+        return UnavailableError(f"{url} could not be fetched, after several tries: {detail}; try again later")
     if any(sign in stderr for sign in _REFUSED):
         given = "the token it was given" if token else "access without a token"
         return AuthenticationFailedError(

@@ -52,7 +52,8 @@ VERBS = {
 }
 
 _EPILOG = """exit codes: 0 done, 1 internal error, 2 usage or bad input, 3 refused, 4 budget spent, 5 provider
-failed, 6 publishing failed, 7 gate refused the diff, 78 no sandbox, 130 cancelled
+failed, 6 publishing failed, 7 gate refused the diff, 75 GitHub or this machine cannot do it now, 78 no sandbox,
+130 cancelled
 
 example: slash-agent fix --repo . "make the date parser accept ISO weeks\""""
 

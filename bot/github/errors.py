@@ -30,7 +30,8 @@ class Failure:
     """One answer that was not a success. `status` is 0 when there was no answer at all.
 
     `retry_after` is in seconds from now, `reset_at` and `sent_at` (GitHub's clock) in seconds since the epoch; `None`
-    where not said.
+    if GitHub does not say. `permissions` are those that the request needs, as GitHub names them. What a 403 means is
+    on GitHub's pages "Rate limits for the REST API" and "Troubleshooting the REST API".
     """
 
     status: int
@@ -40,6 +41,13 @@ class Failure:
     reset_at: float | None = None
     out_of_quota: bool = False
     sent_at: float | None = None
+    permissions: str = ""
+
+    @property
+    def archived(self) -> bool:
+        return (
+            self.status == 403 and "archived" in self.message.lower() and "read-only" in self.message.lower()
+        )
 
     @property
     def rate_limited(self) -> bool:
@@ -64,6 +72,8 @@ class GitHubError(AgentError):
     def __init__(self, sentence: str, failure: Failure) -> None:
         super().__init__(sentence)
         self.failure = failure
+        if failure.transient or failure.rate_limited:
+            self.exit_code = ExitCode.UNAVAILABLE
 
     @property
     def status(self) -> int:
@@ -90,6 +100,7 @@ def failure_from(
         reset_at=_number(lowered.get("x-ratelimit-reset")),
         out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
         sent_at=_epoch(lowered.get("date", "")),
+        permissions=_clean(lowered.get("x-accepted-github-permissions", "")),
     )
 
 
@@ -99,14 +110,18 @@ def sentence(failure: Failure, doing: str) -> str:
     if failure.reasons:
         said = f"{said}: {'; '.join(failure.reasons)}"
     if failure.rate_limited:
-        return f"GitHub's rate limit stopped us while {doing} ({failure.status}: {said}); try again {_when(failure)}."
+        limit = "primary rate limit (requests an hour)" if failure.out_of_quota else "secondary rate limit"
+        return f"GitHub's {limit} stopped us while {doing} ({failure.status}: {said}); try again {_when(failure)}."
+    if failure.archived:
+        return f"The repository is archived, which stops {doing} (403: {said}): unarchive it, then ask again."
     match status := failure.status:
         case 0:
             return f"GitHub did not answer while {doing} ({said})."
         case 401:
             return f"GitHub did not accept the token while {doing} (401: {said}): it is wrong or has expired."
         case 403:
-            return f"GitHub does not allow {doing} with this token (403: {said})."
+            needed = f": it needs {failure.permissions.replace('=', ': ')}" if failure.permissions else ""
+            return f"GitHub does not allow {doing} with this token (403: {said}){needed}."
         case 404:
             return (
                 f"GitHub found nothing while {doing} (404): it does not exist, or the token may not see it."

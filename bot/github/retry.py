@@ -66,9 +66,13 @@ class Pace:
     _last_write: float = 0.0
 
     def wait(self, seconds: float) -> None:
-        """Before the next try; a long wait is told of."""
+        """Before the next try. A long wait is announced, and every ten seconds what is left of it."""
         if seconds >= FIRST:
             self.say(f"GitHub asks to be left alone for {seconds:.0f} s; waiting, then trying again")
+        while seconds > FIRST:
+            self.sleep(FIRST)
+            seconds -= FIRST
+            self.say(f"waiting for GitHub's rate limit: {seconds:.0f} s left")
         self.sleep(seconds)
 
     def before_write(self) -> None:

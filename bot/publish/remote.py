@@ -10,11 +10,15 @@ import base64
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot.checkout import remote as transport
 from bot.checkout.git import Git, last_line
 from bot.checkout.pull import branch_ref
 from bot.contracts.errors import PublishError
+
+if TYPE_CHECKING:
+    from bot.github.retry import Pace
 
 PREFIX = "agent/"
 
@@ -22,8 +26,22 @@ _OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEADS = "refs/heads/"
 
 
+# Ours was overtaken; the last two when both pushes reach the server in the same moment.
+_OVERTAKEN = (
+    "stale info",
+    "fetch first",
+    "reference already exists",
+    "cannot lock ref",
+    "failed to update ref",
+)
+
+
 class BranchMovedError(PublishError):
     """Somebody changed or made the branch between our look and our push."""
+
+
+class ProtectedBranchError(PublishError):
+    """A rule of the repository forbids the push."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +54,18 @@ class Refs:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One repository at `url`, spoken to from the bare `git_dir`. git reads the token from a descriptor."""
+    """One repository at `url`, spoken to from the bare `git_dir`. git reads the token from a descriptor. `pace` waits
+    between two tries."""
 
     git_dir: Path
     url: str
     token: str = field(repr=False)
+    pace: Pace | None = None
 
     def refs(self, *patterns: str) -> Refs:
         """The default branch and the branches that match one of git's glob `patterns`."""
         wanted = [f"{_HEADS}{pattern}" for pattern in patterns]
-        listing = self._drive("reading branches", ["ls-remote", "--symref", self.url, "HEAD", *wanted])
+        listing = self._drive("", "reading branches", ["ls-remote", "--symref", self.url, "HEAD", *wanted])
         default, heads = "", dict[str, str]()
         for line in listing.split("\n"):
             value, _, name = line.partition("\t")
@@ -57,7 +77,7 @@ class Remote:
 
     def fetch(self, sha: str, depth: int = 1) -> None:
         """Bring the commit `sha` here, with no more history than `depth` commits."""
-        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"])
+        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"], self.pace)
 
     def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
         """Set `branch` to `sha` if it is still at `expected` (empty: if it does not exist).
@@ -87,17 +107,31 @@ class Remote:
     def _set(self, sha: str, branch: str, expected: str) -> None:
         ref = f"{_HEADS}{branch}"
         arguments = ["push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{expected}"]
-        self._drive(f"pushing {branch}", [*arguments, "--end-of-options", self.url, f"{sha}:{ref}"])
+        try:
+            self._drive(
+                branch, f"pushing {branch}", [*arguments, "--end-of-options", self.url, f"{sha}:{ref}"]
+            )
+        except PublishError:
+            # The push may have arrived and its answer been lost, or another job may have pushed the same commit.
+            if not self._holds(branch, sha):
+                raise
 
-    def _drive(self, doing: str, arguments: list[str]) -> str:
+    def _holds(self, branch: str, sha: str) -> bool:
+        """Whether `branch` is at `sha`; false if the server does not say."""
+        try:
+            return self.refs(branch).heads.get(branch) == sha
+        except PublishError:
+            return False
+
+    def _drive(self, branch: str, doing: str, arguments: list[str]) -> str:
         from git.exc import GitCommandError
 
         transport.check_url(self.url, self.token)
         try:
-            return transport.drive(self.git_dir, self.url, self.token, arguments)
+            return transport.drive(self.git_dir, self.url, self.token, arguments, self.pace)
         except GitCommandError as error:
             # `from None`: the vendor's exception carries the whole command line.
-            raise _said_plainly(doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
+            raise _said_plainly(branch, doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
 
     def _hidden(self) -> list[str]:
         if not self.token:
@@ -105,17 +139,33 @@ class Remote:
         return [self.token, base64.b64encode(f"x-access-token:{self.token}".encode()).decode()]
 
 
-def _said_plainly(doing: str, said: str, hidden: list[str]) -> PublishError:
-    if "stale info" in said or "fetch first" in said or "reference already exists" in said:
+def _said_plainly(branch: str, doing: str, said: str, hidden: list[str]) -> PublishError:
+    """GitHub's words are those of its pages "Troubleshooting rules", "About protected branches" and "Rate limits for
+    the REST API"; an archived repository says "This repository was archived so it is read-only"."""
+    if any(words in said for words in _OVERTAKEN):
         return BranchMovedError(f"Somebody changed the branch while {doing}; run publish again.")
     if "without `workflow" in said or "without workflow" in said or "workflows` permission" in said:
         return PublishError(
             "The push was refused: it changes a workflow file and the token lacks the `workflows` permission."
         )
-    if "GH013" in said or "push declined due to" in said or "protected branch" in said:
+    if any(words in said for words in ("GH006", "GH013", "push declined due to", "protected branch")):
+        advice = f"let the bot write branches under {PREFIX}"
+        if not branch.startswith(PREFIX):
+            advice = f"let the bot push to {branch}, or set `push_to_head: false` in its policy"
+        return ProtectedBranchError(
+            f"The push was refused by a rule of the repository while {doing}: {_reason(said, hidden)}; {advice}."
+        )
+    if "archived" in said and "read-only" in said:
         return PublishError(
-            f"The push was refused by a rule of the repository while {doing}: {_reason(said, hidden)}; "
-            f"let the bot write branches under {PREFIX}."
+            f"The repository is archived, which stops {doing}: unarchive it, then publish again."
+        )
+    failure = transport.http_failure(said)
+    if failure is not None and failure.rate_limited:
+        return PublishError(f"A rate limit of GitHub stopped {doing}; publish again in some minutes.")
+    if failure is not None and failure.transient:
+        return PublishError(
+            f"The server did not answer while {doing}, after several tries: {_reason(said, hidden)}. "
+            "Publish again later."
         )
     if "error: 403" in said or "Permission to" in said or "Write access to repository not granted" in said:
         return PublishError(

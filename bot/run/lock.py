@@ -14,7 +14,7 @@ from bot.contracts.errors import AgentError, ExitCode
 class FolderBusy(AgentError):
     """Another run has the folder."""
 
-    exit_code = ExitCode.USAGE
+    exit_code = ExitCode.UNAVAILABLE
 
 
 @contextmanager

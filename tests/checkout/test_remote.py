@@ -181,7 +181,7 @@ def test_a_repository_without_commits_is_said_to_be_one(forge: Forge, tmp_path: 
 
 
 def test_a_server_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(CheckoutError, match=r"could not be fetched: .*[Cc]onnect"):
+    with pytest.raises(CheckoutError, match=r"could not be fetched, after several tries: .*[Cc]onnect"):
         prepare(Source("http://127.0.0.1:1/x/y.git", "main", "token-token"), tmp_path / "run")
 
 

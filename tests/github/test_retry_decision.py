@@ -68,3 +68,11 @@ def test_writes_are_spaced() -> None:
     clock[0] += 5
     pace.before_write()
     assert slept == [0.75]
+
+
+def test_a_long_wait_is_announced_and_then_told_every_ten_seconds() -> None:
+    slept: list[float] = []
+    lines: list[str] = []
+    Pace(sleep=slept.append, say=lines.append).wait(25)
+    assert slept == [10, 10, 5]
+    assert [line.rpartition(": ")[2] for line in lines[1:]] == ["15 s left", "5 s left"]

@@ -119,6 +119,18 @@ def test_where_policy_says_so_the_commit_goes_onto_the_head(world: World) -> Non
     assert "Refs #" not in told
 
 
+def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World) -> None:
+    policy(world, "push_to_head: true\n")
+    number = theirs(world)
+    bundle = bundle_on(world, number)
+    world.forge.protect(REPO, "topic")
+    published = world.publish(bundle)
+    assert published.created
+    opened = world.api(f"/pulls/{published.pr_number}")
+    assert opened["base"]["ref"] == "topic"
+    assert "refused by a rule of the repository" in opened["body"]
+
+
 def test_onto_the_head_twice_is_one_commit_and_one_comment(world: World) -> None:
     policy(world, "push_to_head: true\n")
     number = theirs(world)

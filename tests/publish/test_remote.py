@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from bot.checkout import layout
 from bot.checkout.branches import Signature, commit_tree
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
-from bot.publish.remote import BranchMovedError, Remote
+from bot.github.retry import ATTEMPTS, Pace
+from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs, Remote
 from tests.publish.conftest import REPO, World
 
 NOBODY: frozenset[str] = frozenset()
@@ -124,3 +126,95 @@ def test_a_token_is_not_sent_in_the_clear_to_a_stranger(tmp_path: Path) -> None:
 
     with pytest.raises(AgentError, match="plain http"):
         Remote(tmp_path, "http://git.example/a/b.git", "secret-token").refs("main")
+
+
+def quick(remote: Remote) -> tuple[Remote, list[float]]:
+    """`remote`, whose waits between tries take no time, and how long they would have taken."""
+    waits: list[float] = []
+    return replace(remote, pace=Pace(sleep=waits.append)), waits
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_a_request_that_the_server_failed_is_sent_again(world: World, remote: Remote, status: int) -> None:
+    remote, waits = quick(remote)
+    world.forge.fail_next("GET", "info/refs", status, times=2)
+    assert remote.refs("main").heads == {"main": world.base_sha}
+    assert waits == [0.5, 1.0]
+
+
+def test_a_push_whose_connection_was_dropped_is_sent_again(world: World, remote: Remote) -> None:
+    remote, _ = quick(remote)
+    world.forge.drop_next("POST", "git-receive-pack")
+    sha = commit(remote, world)
+    remote.push(sha, "agent/x", expected="", never=NOBODY)
+    assert world.branches()["agent/x"] == sha
+
+
+def test_a_push_whose_answer_was_lost_is_done(world: World, remote: Remote) -> None:
+    remote, _ = quick(remote)
+    world.forge.drop_next("POST", "git-receive-pack", after_effect=True)
+    sha = commit(remote, world)
+    remote.push(sha, "agent/x", expected="", never=NOBODY)
+    assert world.branches()["agent/x"] == sha
+
+
+def test_a_push_that_another_job_made_in_the_same_moment_is_done(world: World, remote: Remote) -> None:
+    """The other one holds the ref's lock; by the time we look the commit is there."""
+    remote, _ = quick(remote)
+    sha = commit(remote, world)
+    lock = world.forge.git_folder(REPO) / "refs/heads/agent/x.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    holds: list[bool] = []
+
+    class Looking(Remote):
+        def refs(self, *patterns: str) -> Refs:
+            if not holds:
+                holds.append(True)
+                lock.unlink()
+                Remote(self.git_dir, self.url, self.token).push(sha, "agent/x", expected="", never=NOBODY)
+            return Remote.refs(self, *patterns)
+
+    Looking(remote.git_dir, remote.url, remote.token).push(sha, "agent/x", expected="", never=NOBODY)
+    assert holds and world.branches()["agent/x"] == sha
+
+
+def test_a_server_that_stays_silent_is_given_up_after_five_tries(world: World, remote: Remote) -> None:
+    remote, waits = quick(remote)
+    world.forge.drop_next("GET", "info/refs", times=99)
+    with pytest.raises(PublishError, match="git failed while reading branches"):
+        remote.refs("main")
+    assert len(waits) == ATTEMPTS - 1
+
+
+def test_a_plain_refusal_is_not_tried_again(world: World, remote: Remote) -> None:
+    remote, waits = quick(remote)
+    world.forge.fail_next("GET", "info/refs", 403)
+    with pytest.raises(PublishError):
+        remote.refs("main")
+    assert waits == []
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Permission to octo/hello.git denied to bot.", "permissions: contents: write"),
+        ("This repository was archived so it is read-only.", "archived.*unarchive it"),
+        ("You have exceeded a secondary rate limit. Please wait a few minutes.", "rate limit.*some minutes"),
+        ("API rate limit exceeded for installation.", "rate limit.*some minutes"),
+    ],
+)
+def test_a_403_is_told_for_what_it_is(world: World, remote: Remote, said: str, expected: str) -> None:
+    remote, _ = quick(remote)
+    plain = {"Content-Type": "text/plain; charset=utf-8"}
+    world.forge.fail_next("GET", "info/refs", 403, headers=plain, body=said, times=ATTEMPTS)
+    with pytest.raises(PublishError, match=expected):
+        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
+
+
+def test_a_protected_head_is_told_with_what_to_set(world: World, remote: Remote) -> None:
+    first = commit(remote, world)
+    remote.push(first, "agent/x", expected="", never=NOBODY)
+    world.forge.protect(REPO, "agent/x")
+    with pytest.raises(ProtectedBranchError, match="branches under agent/"):
+        remote.push(commit(remote, world, "y"), "agent/x", expected=first, never=NOBODY)

@@ -160,16 +160,16 @@ def test_a_fetch_that_github_refuses_is_told(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [("*", r"git-receive-pack", 500), ("POST", "/pulls$", 422), ("*", r"info/refs", 503)],
+    ("method", "path", "status", "times"),
+    [("*", r"git-receive-pack", 500, 5), ("POST", "/pulls$", 422, 1), ("*", r"info/refs", 503, 5)],
 )
 def test_a_publishing_that_fails_keeps_the_bundle_and_can_be_done_again(
-    stage: Stage, method: str, path: str, status: int
+    stage: Stage, method: str, path: str, status: int, times: int
 ) -> None:
     with ModelServer(mending()) as server:
         assert stage.run(model=server).code == 0
     before = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
-    stage.forge.fail_next(method, path, status=status, body={"message": "Blocked"})
+    stage.forge.fail_next(method, path, status=status, body={"message": "Blocked"}, times=times)
     failed = stage.publish()
     assert failed.code == 6, failed.said
     assert "Traceback" not in failed.said

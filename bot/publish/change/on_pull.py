@@ -26,7 +26,7 @@ from bot.publish.change.suggested import find_suggested, suggest
 from bot.publish.change.work import Work
 from bot.publish.published import Published
 from bot.publish.pull import check_now, check_open, check_request
-from bot.publish.remote import BranchMovedError, Refs, Remote
+from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs, Remote
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 
 
@@ -63,12 +63,13 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
         except BranchMovedError:
             raise
         except PublishError as error:
-            if not head.fork:
+            if not head.fork and (head.ours or not isinstance(error, ProtectedBranchError)):
                 raise
-            # The fork's owner may have taken the permission back, and GITHUB_TOKEN never has it.
+            # The fork's owner may have taken the permission back, and GITHUB_TOKEN never has it; or a rule of this
+            # repository protects the branch.
             work = work.noting(f"The commit could not be pushed to {way.push_to}: {error}")
-            forks: Policy = replace(ready.policy, forks="suggestions")
-            way = way_of(head, forks, work.repository, refs.default)
+            policy: Policy = replace(ready.policy, forks="suggestions", push_to_head=False)
+            way = way_of(head, policy, work.repository, refs.default)
     proposal = _proposal(work, head, way.base, name, ready, refs)
     target = find_target(work, proposal)
     if fork and not target.done and ready.policy.forks != "pull_request":

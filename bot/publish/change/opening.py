@@ -112,11 +112,14 @@ def _opened_by_others(work: Work, proposal: Proposal, target: Target, error: Git
     if error.status == 422 and error.says("already exists"):
         for pull in work.host.open_pulls(work.repository, target.branch):
             return _published(pull, target, proposal, created=False)
-    if error.status != 403:
+    failure = error.failure
+    if error.status != 403 and not failure.rate_limited:
         raise error
     hint = "the token needs `pull-requests: write`"
     if error.says(OPENING_FORBIDDEN):
         hint = f'turn on "{ACTIONS_SETTING}" in the settings of the organisation or repository, under Actions'
+    elif failure.rate_limited or failure.archived:
+        hint = str(error).rstrip(".")
     raise OpeningRefusedError(
         f"The branch {target.branch} is pushed, but GitHub refused to open the pull request: {hint}.",
         _compare_url(work, proposal.base, target.branch),
