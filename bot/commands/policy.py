@@ -14,6 +14,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Tier, Verb
 from bot.contracts.wording import count_of
 from bot.github.actions import Actions, json_text
+from bot.policy.decide import BUILT_IN
 from bot.policy.errors import PolicyError, Problem
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.schema import Effect, Policy
@@ -150,9 +151,13 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
     held = ", but the gate withholds it" if said.withheld and decision.effect is Effect.ALLOW else ""
     _say(f"{decision.effect}{held}: {decision.reason or _without_reason(decision.rule)}")
     withheld = "; ".join(f"{path} is withheld: {why}" for path, why in said.withheld)
+    lifted = ""
+    if decision.rule.startswith(BUILT_IN):
+        lifted = f"`dangerous: {{allow: [{decision.rule.removeprefix(BUILT_IN)}]}}` in the policy"
     for label, text in (
         ("rule", decision.rule),
         ("nearest allowed", decision.nearest),
+        ("to allow it", lifted),
         ("grammar", said.grammar),
         ("the model is told", said.told),
         ("at the gate", withheld),

@@ -1,7 +1,8 @@
 """What the policy says to one tool call: pure, from the call's arguments alone.
 
-The strictest match wins, whatever the order of the rules. Where none matches the call is allowed: the sandbox
-and the gate are the boundary, rules state intent, cost and manners. With nobody to ask, `ask` is `deny`.
+The strictest match wins, whatever the order of the rules. If none matches, a command of the built-in list of
+`bot.policy.dangerous` is denied and everything else is allowed: the sandbox and the gate are the boundary, rules state
+intent, cost and manners. With nobody to ask, `ask` is `deny`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from bot.policy.schema import DiffPolicy, Effect, Policy
 
 if TYPE_CHECKING:
     from bot.policy.rule import Rule
+
+
+BUILT_IN = "the built-in rule "
+"""How the name of a rule begins that is not the policy's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,12 @@ def decide(
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers]
     if not rules:
-        return Decision(Effect.ALLOW)
+        return _built_in(policy, tool, arguments, root)
     from bot.policy import judge
 
     judged = judge.call(rules, tool, arguments, root)
     if judged is None:
-        return Decision(Effect.ALLOW)
+        return _built_in(policy, tool, arguments, root)
     rule, nearest = judged
     if rule.effect is Effect.ASK and not can_ask:
         reason = "; ".join(
@@ -73,6 +78,19 @@ def decide(
         )
         return Decision(Effect.DENY, rule.name, reason, nearest)
     return Decision(rule.effect, rule.name, rule.reason, nearest)
+
+
+def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str) -> Decision:
+    """What is said where no rule of the policy matches: dangerous commands are denied, everything else is allowed."""
+    command = arguments.get("command")
+    if tool != "bash" or not isinstance(command, str):
+        return Decision(Effect.ALLOW)
+    from bot.policy.dangerous import dangerous
+
+    found = dangerous(command, root, policy.dangerous.allow)
+    if found is None:
+        return Decision(Effect.ALLOW)
+    return Decision(Effect.DENY, f"{BUILT_IN}{found.name}", found.reason, found.nearest)
 
 
 @dataclass(frozen=True, slots=True)

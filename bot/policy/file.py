@@ -56,6 +56,7 @@ ROOT = Table(
         Key("budget", tiers.BUDGET.over(Budget()), "Caps for every run, whoever asks."),
         Key("options", agent.OPTIONS_KIND, "What the options of a command may ask for."),
         Key("rules", RULES, "What tools may do where; the strictest rule that matches wins, whatever the order."),
+        Key("dangerous", sandbox.DANGEROUS_KIND, "Commands that are denied without a rule."),
         Key("on_deny", choice(("continue", "stop")), "Whether a run goes on after a call was denied."),
         Key("checks", steps.CHECKS, "Commands run before and after a change; exit code 0 is a pass."),
         Key("setup", steps.SETUP, "Commands run once, in the sandbox, before the first check."),

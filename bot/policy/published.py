@@ -44,6 +44,7 @@ _READERS = {
     "maintenance": "maintenance",
     "writes": "run, publishing",
     "diff": "run, publishing",
+    "dangerous": "run",
     "sandbox": "run",
     "detector": "run, publishing",
     "identity": "run, publishing",

@@ -181,6 +181,13 @@ class SandboxLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class DangerousPolicy:
+    """Which of the built-in rules for commands do not hold, by their names in `bot.policy.dangerous`."""
+
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxPolicy:
     """How much of the machine a command may take."""
 
@@ -266,6 +273,7 @@ class Policy:
     models: Mapping[str, ModelOverride] = field(default_factory=dict)
     options: OptionsPolicy = OptionsPolicy()
     sandbox: SandboxPolicy = SandboxPolicy()
+    dangerous: DangerousPolicy = DangerousPolicy()
     detector: DetectorPolicy = DetectorPolicy()
     diff: DiffPolicy = DiffPolicy()
     attachments: AttachmentsPolicy = AttachmentsPolicy()

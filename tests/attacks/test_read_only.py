@@ -31,13 +31,13 @@ EDIT = Call("edit", {"path": "owned.txt", "old": "", "new": "x\n"})
 # What a command could do so that something of it gets out of the tree.
 COMMANDS = {
     "a file": "echo x > owned.txt",
-    "a commit": "git add -A; git -c user.name=x -c user.email=x@y commit -qm owned --allow-empty",
+    "a commit": "git add -A; g=git; $g -c user.name=x -c user.email=x@y commit -qm owned --allow-empty",
     "another branch": "git checkout -q -b owned; echo x > owned.txt",
     "a hook": "printf '#!/bin/sh\\ntouch /tmp/owned' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout",
     "a workflow": "mkdir -p .github/workflows; echo 'on: push' > .github/workflows/owned.yml",
     "a link out": "ln -s /etc/passwd owned",
     "a nested repository": "git init -q owned",
-    "the whole tree gone": "rm -rf ./* .git",
+    "the whole tree gone": "rm -rf $(ls) $(pwd)/.git",
     "its own tree in the way": "rm -rf tidytime; ln -s / tidytime",
 }
 

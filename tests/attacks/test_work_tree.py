@@ -162,8 +162,8 @@ SHOWN = {
         "echo x > ./-rf; echo x > './--upload-pack=x'",
         {"-rf", "--upload-pack=x"},
     ),
-    "A-24 another git directory": ("rm -rf .git; echo 'gitdir: /tmp' > .git", set()),
-    "A-24 no git directory": ("rm -rf .git; ln -s / .git", set()),
+    "A-24 another git directory": ("rm -rf $(pwd)/.git; echo 'gitdir: /tmp' > .git", set()),
+    "A-24 no git directory": ("rm -rf $(pwd)/.git; ln -s / .git", set()),
     "A-21 settings that name programs": (
         (
             "git config core.fsmonitor 'touch p; false'; git config include.path ../evil; "

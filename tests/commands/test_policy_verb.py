@@ -132,6 +132,15 @@ def test_a_command_is_explained(explained: Callable[..., str]) -> None:
     assert "nearest allowed: `git status`" in ran
 
 
+def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Said]) -> None:
+    assert said("explain", "--command", "git push")[1].splitlines()[:4] == [
+        "deny: what you changed is published for you when you are done",
+        "rule: the built-in rule git-push",
+        "nearest allowed: `git diff`",
+        "to allow it: `dangerous: {allow: [git-push]}` in the policy",
+    ]
+
+
 def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]) -> None:
     ran = explained("--tier", "maintainer", "--json", "--path", ".github/workflows/ci.yml")
     assert json.loads(ran)["decision"] == "allow"
