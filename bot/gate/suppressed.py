@@ -1,6 +1,6 @@
 """Where a change tells a checker to be silent: marks in the code, language by language, each with its lines.
 
-A reader of lines and not of programs, like `weakened`, which has the tests that are passed over: what it names is shown
+A reader of lines and not of programs; `weakened` has the tests that are skipped. What it names is shown
 to a reviewer, and nothing is refused for it.
 """
 

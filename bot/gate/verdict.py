@@ -25,7 +25,7 @@ from bot.gate.scratch import Scratch
 from bot.gate.settings import set_up
 from bot.gate.suppressed import suppressed
 from bot.gate.unseen import unseen
-from bot.gate.weakened import weakened
+from bot.gate.weakened import is_of_tests, weakened
 
 Kind = Literal["text", "binary", "link"]
 HoldsSecret = Callable[[bytes], str | None]
@@ -94,11 +94,12 @@ def decide(
     if kept_back:
         hidden = render(scratch, tree_sha, write_tree(scratch, kept_back), limits).patch
     by_path = {change.path: change for change in published}
+    proves_less = weakened(_tests(scratch, published))
     return Verdict(
         tree_sha=tree_sha,
         patch=shown_patch.patch,
         withheld_patch=hidden,
-        files=tuple(_changed_file(by_path[diff.path], diff) for diff in shown_patch.files),
+        files=tuple(_changed_file(by_path[diff.path], diff, proves_less) for diff in shown_patch.files),
         withheld=_rows(withheld, unfit),
     )
 
@@ -284,13 +285,21 @@ def _skills(paths: Sequence[str]) -> set[str]:
     }
 
 
-def _changed_file(change: Change, diff: FileDiff) -> ChangedFile:
+def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes | None, bytes | None]]:
+    """Old and new contents of the changed files of tests; of a link there are none."""
+    tests = [change for change in changes if is_of_tests(change.path) and not _is_link(change.new)]
+    old = [change.old.sha for change in tests if change.old is not None]
+    before = dict(zip(old, contents(scratch.git, old), strict=True))
+    return {change.path: (before[change.old.sha] if change.old else None, change.data) for change in tests}
+
+
+def _changed_file(change: Change, diff: FileDiff, proves_less: Mapping[str, str]) -> ChangedFile:
     entry = change.new or change.old
     assert entry is not None
     notes = (
         "symbolic link" if _is_link(change.new) else "",
         sensitive(change.path),
-        weakened(change.path, diff.removed, diff.added, deleted=change.new is None),
+        proves_less.get(change.path, ""),
         suppressed(change.path, diff.removed, diff.added),
         unseen(diff.removed, diff.added),
         set_up(change.path, diff.removed, diff.added, change.data),

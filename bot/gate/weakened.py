@@ -1,23 +1,51 @@
-"""How a change makes tests prove less: assertions gone or made empty, tests gone or passed over, each with its line.
+"""How a change makes tests prove less: assertions gone or made empty, tests gone or skipped, each with its line.
 
-Language by language, since `skip` is a word in one and a mark in another. A reader of lines and not of programs: what
-it names is shown to a reviewer, and nothing is refused for it.
+Old and new file are read by `python_tests` (syntax tree) or `other_tests` (tokens) and compared as a whole, so that
+what only moved is not named. What is named is shown to a reviewer; nothing is refused for it. The files are hostile
+and their parsers are not made for that: all of them are read in one child process with limits of time and memory, and
+a file that it does not get through is named as unread.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
-_LINES_NAMED = 5
-# Nobody writes an assertion further to the right, and a line may be a file's five megabytes.
-_LOOKED_AT = 500
+CANNOT_FAIL, ITSELF, NOT_RUN = "that cannot fail", "of a thing against itself", "that no run reaches"
+"""Why an assertion proves nothing, as it follows the word."""
 
-_TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.[^/]+$|_test\.[^/]+$|Tests?\.[a-z]+$"
+_KINDS = frozenset({"assertion", "test", "case", "skip", "bare"})
+_LINES_NAMED = 5
+_LONGEST_NOTE = 500
+# Bytes of one side of a file; nobody writes such a test.
+_CONTENT_LIMIT = 1 << 20
+_SECONDS = 10
+_MEMORY = 2 << 30
+_DELETED = "deletes a test file"
+_UNREAD = "could not be read as a program, so whether its tests prove less is not known"
+_START = "import sys; sys.path[:0] = sys.argv[1:]; from bot.gate import weakened; weakened.main()"
+
+_TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/")
+_TEST_NAME = re.compile(
+    r"(?:^|/)(?:test_[^/]*|tests?\.py|conftest\.py)$|[._-](?:tests?|spec)\.[^/]+$|_test\.[^/]+$|Tests?\.[a-z]+$"
+)
+# What runners of Python collect; other names may be set up, so those that were there before count as well.
+_COLLECTED = re.compile(r"(?:^|/)(?:test[^/]*|[^/]*tests?)\.py$")
+_SUFFIXES = frozenset(
+    re.findall(
+        r"\w+",
+        "py pyi js jsx ts tsx mjs cjs mts cts vue svelte go rs java kt kts scala groovy cs rb rake c cc cpp cxx h hpp m"
+        " mm php swift ex exs dart lua sh bats pl t",
+    )
 )
 
 
@@ -28,165 +56,178 @@ class Line(NamedTuple):
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
-    """What a line of a test says. `comment` begins what is not run; a line that matches `empty` asserts nothing."""
+class Part(NamedTuple):
+    """One thing in a file of tests. `kind` is `assertion`, `test`, `case` (of a parametrised test), `skip`, `bare` (a
+    test without an assertion) or why an assertion proves nothing; `test` is the test that it is in, `key` what makes
+    two of a kind the same."""
 
-    assertion: re.Pattern[bytes]
-    skip: re.Pattern[bytes]
-    test: re.Pattern[bytes]
-    comment: re.Pattern[bytes]
-    empty: re.Pattern[bytes]
+    kind: str
+    test: str
+    key: str
+    line: int
 
 
-def weakened(path: str, removed: Iterable[Line], added: Iterable[Line], *, deleted: bool) -> str:
-    """What a reviewer should know of a change to a test, with the lines; "" where it proves as much as before."""
-    name = path.rpartition("/")[2]
-    # Rust keeps its tests beside what they test.
-    if not _TEST_PATH.search(path) and not name.endswith(".rs"):
-        return ""
-    if deleted and _TEST_PATH.search(path):
-        return "deletes a test file"
-    language = _language_of(name)
-    old, new = _run(removed, language), _run(added, language)
-    notes = (
-        _fewer("assertion", _asserting(old, language), _asserting(new, language)),
-        _fewer("test", _matching(old, language.test), _matching(new, language.test)),
-        _skipped(_matching(old, language.skip), _matching(new, language.skip)),
+class Unreadable(ValueError):
+    """A file that cannot be parsed."""
+
+
+def is_of_tests(path: str) -> bool:
+    """Whether a change of `path` may weaken a test. Rust keeps its tests beside what they test."""
+    return _is_test(path) or path.endswith(".rs")
+
+
+def weakened(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict[str, str]:
+    """What a reviewer should know of changed tests, by path; `files` holds old and new contents, `None` for none.
+
+    A file that proves as much as before has no entry.
+    """
+    files = {path: sides for path, sides in files.items() if is_of_tests(path)}
+    small = {
+        path: [base64.b64encode(side).decode() if side is not None else None for side in sides]
+        for path, sides in files.items()
+        if path.rpartition(".")[2].lower() in _SUFFIXES
+        and all(len(side or b"") <= _CONTENT_LIMIT for side in sides)
+    }
+    notes = _by_child(small) if small else {}
+    for path, (_, new) in files.items():
+        if path not in small and (new is None or path.rpartition(".")[2].lower() in _SUFFIXES):
+            notes[path] = _DELETED if new is None else _UNREAD
+    return notes
+
+
+def _is_test(path: str) -> bool:
+    return bool(
+        _TEST_FOLDER.search(path)
+        or (_TEST_NAME.search(path) and path.rpartition(".")[2].lower() in _SUFFIXES)
     )
-    return ", ".join(note for note in notes if note)
 
 
-def _run(lines: Iterable[Line], language: _Language) -> list[Line]:
-    """The lines that are no comment."""
-    near = (Line(line.number, line.text[:_LOOKED_AT]) for line in lines)
-    return [line for line in near if not language.comment.match(line.text)]
+def _by_child(files: Mapping[str, object]) -> dict[str, str]:
+    folders = {
+        Path(spec.origin).parents[1]
+        for name in ("bot", "pygments")
+        if (spec := find_spec(name)) and spec.origin
+    }
+    ran = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _START, *map(str, folders)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/",
+    )  # fmt: skip
+    try:
+        output, _ = ran.communicate(json.dumps(files).encode(), timeout=6 * _SECONDS)
+    except subprocess.TimeoutExpired:
+        ran.kill()
+        output, _ = ran.communicate()
+    notes = dict.fromkeys(files, _UNREAD)
+    if ran.returncode == 0:
+        notes |= json.loads(output)
+    return {path: note[:_LONGEST_NOTE] for path, note in notes.items() if note}
 
 
-def _asserting(lines: Sequence[Line], language: _Language) -> list[Line]:
-    return [line for line in _matching(lines, language.assertion) if not language.empty.search(line.text)]
+def main() -> None:
+    """The child: files as JSON on stdin, notes as JSON on stdout."""
+    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    files = {
+        path: tuple(base64.b64decode(side) if side is not None else None for side in sides)
+        for path, sides in json.load(sys.stdin).items()
+    }
+    json.dump(compared(files), sys.stdout)
 
 
-def _matching(lines: Sequence[Line], pattern: re.Pattern[bytes]) -> list[Line]:
-    return [line for line in lines if pattern.search(line.text)]
+def compared(files: Mapping[str, Sequence[bytes | None]]) -> dict[str, str]:
+    """The notes of `weakened`, by parsing here and now; "" for a file that proves as much as before."""
+    notes: dict[str, str] = {}
+    gone: dict[str, list[Part]] = {}
+    came: dict[str, list[Part]] = {}
+    tests: dict[str, set[str]] = {}
+    for path, (old, new) in files.items():
+        try:
+            before = list(_parts(path, old, known=True))
+            after = list(_parts(path, new, known=old is not None))
+        except (Unreadable, RecursionError, MemoryError):
+            notes[path] = _UNREAD
+            continue
+        gone[path], came[path] = _without(before, after), _without(after, before)
+        tests[path] = {part.key for part in before if part.kind == "test"}.intersection(
+            part.key for part in after if part.kind == "test"
+        )
+    for path in gone:
+        elsewhere = [part for other, parts in came.items() if other != path for part in parts]
+        left = _without(gone[path], elsewhere)
+        taken = [part for other, parts in gone.items() if other != path for part in parts]
+        whole = files[path][1] is None and (left or not gone[path]) and _is_test(path)
+        notes[path] = _DELETED if whole else _told(left, _without(came[path], taken), tests[path])
+    return notes
 
 
-def _fewer(what: str, old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A line that was only changed is on both sides; which of the others is gone nobody can tell, so all are named."""
-    number = len(old) - len(new)
+def _parts(path: str, source: bytes | None, *, known: bool) -> Sequence[Part]:
+    """Parsers are imported late: only the child needs them."""
+    from bot.gate.other_tests import parts_of_other
+    from bot.gate.python_tests import parts_of_python
+
+    if source is None:
+        return ()
+    if path.endswith((".py", ".pyi")):
+        return parts_of_python(source, collected=known or bool(_COLLECTED.search(path)))
+    return parts_of_other(path, source.decode(errors="replace"), inside=not _is_test(path))
+
+
+def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
+    """Those of `parts` that are not among `others`, each of which stands for one."""
+    there = Counter((part.kind, part.key) for part in others)
+    left = []
+    for part in parts:
+        if there[part.kind, part.key]:
+            there[part.kind, part.key] -= 1
+        else:
+            left.append(part)
+    return left
+
+
+def _told(gone: Sequence[Part], came: Sequence[Part], tests: set[str]) -> str:
+    """`tests` are there on both sides: what one of them lost is not made good by what another has."""
+    bare = {part.test for part in came if part.kind == "bare"}
+    real = [part for part in came if part.kind != "test" or part.test not in bare]
+    number, lines = 0, list[int]()
+    for test in [*sorted(tests), ""]:
+        lost, won = (
+            [
+                part
+                for part in parts
+                if part.kind == "assertion" and (part.test == test if test else part.test not in tests)
+            ]
+            for parts in (gone, came)
+        )
+        if (more := len(lost) - len(won)) > 0:
+            number += more
+            lines += [part.line for part in lost]
+    clauses = [
+        _clause("removes {} assertion{} ({} before)", number, lines),
+        _net("removes {} test{} ({} before)", "test", gone, real),
+        _net("removes {} case{} of a test ({} before)", "case", gone, came),
+        _net("skips {} test{} ({})", "skip", came, gone),
+        *(
+            _net(f"has {{}} assertion{{}} {kind} ({{}})", kind, came, gone)
+            for kind in dict.fromkeys(part.kind for part in came)
+            if kind not in _KINDS
+        ),
+        _net("has {} test{} without an assertion ({})", "bare", came, gone),
+    ]
+    return ", ".join(filter(None, clauses))
+
+
+def _net(words: str, kind: str, more: Sequence[Part], fewer: Sequence[Part]) -> str:
+    lines = [part.line for part in more if part.kind == kind]
+    return _clause(words, len(lines) - sum(part.kind == kind for part in fewer), lines)
+
+
+def _clause(words: str, number: int, lines: Sequence[int]) -> str:
     if number <= 0:
         return ""
-    return f"removes {number} {what}{'s' if number > 1 else ''} ({_where(old)} before)"
-
-
-def _skipped(old: Sequence[Line], new: Sequence[Line]) -> str:
-    number = len(new) - len(old)
-    if number <= 0:
-        return ""
-    return f"skips {'a test' if number == 1 else f'{number} tests'} ({_where(new)})"
-
-
-def _where(lines: Sequence[Line]) -> str:
-    numbers = [str(line.number) for line in lines[:_LINES_NAMED]]
-    more = len(lines) - len(numbers)
-    word = "line" if len(lines) == 1 else "lines"
-    return f"{word} {', '.join(numbers)}{f' and {more} more' if more else ''}"
-
-
-def _language_of(name: str) -> _Language:
-    extension = name.rpartition(".")[2].lower()
-    for extensions, patterns in _LANGUAGES:
-        if extension in extensions:
-            return _compiled(patterns)
-    return _compiled(_OTHER)
-
-
-@lru_cache(maxsize=16)
-def _compiled(patterns: tuple[bytes, bytes, bytes, bytes]) -> _Language:
-    assertion, skip, test, comment = (re.compile(pattern) for pattern in patterns)
-    return _Language(assertion, skip, test, comment, _EMPTY)
-
-
-# `assert True`, `expect(true).toBe(true)`, `assert_eq!(1, 1)`: what holds whatever the program does.
-_EMPTY = re.compile(
-    rb"\bassert\s*+\(?\s*+(?:True|1)\s*+\)?\s*+(?:[,;#].*)?$"
-    rb"|\bassert(?:True|_true|!)?\s*+\(\s*+(?:True|true|1)\s*+[,)]"
-    rb"|\bexpect\s*+\(\s*+(true|false|\d+)\s*+\)\s*+\.\s*+(?:toBe|toEqual|to\.eq|to\s*+\(?\s*+eq)\w*\s*+\(?\s*+\1\b"
-    rb"|\bassert\w*(?:!|\.\w+)?\s*+\(\s*+(?:t\s*+,\s*+)?(\d+|true)\s*+,\s*+\2\s*+[,)]"
-)
-_HASH = rb"\s*+#(?!\[)"
-_SLASHES = rb"\s*+(?://|/?\*)"
-
-_PYTHON = (
-    (
-        rb"^\s*+assert\b|\bself\.(?:assert|fail)\w*\s*+\(|\.assert_\w+\s*+\("
-        rb"|\bpytest\.(?:raises|warns|fail)\b|\bnp\.testing\."
-    ),
-    (
-        rb"\bmark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\s*+\("
-        rb"|\bskip(?:If|Unless|Test)?\s*+\("
-        rb"|\bunittest\.skip|\bexpectedFailure\b|\bSkipTest\b|\bcollect_ignore\b"
-    ),
-    rb"^\s*+(?:async\s+)?def\s+test|^class\s+Test",
-    _HASH,
-)
-_SCRIPT = (
-    (
-        rb"\bexpect(?:Type[A-Za-z]*)?\s*+\(|\bassert(?:\.\w+)*\s*+\(|\.should\b"
-        rb"|\bt\.(?:is|deepEqual|true|false|throws|equal|ok|not)\w*\s*+\("
-    ),
-    (
-        rb"\b(?:it|test|describe|suite|context)\.(?:skip|todo|fixme|fails|failing|only|skipIf)\b"
-        rb"|\b[xf](?:it|test|describe|context)\s*+\("
-        rb"|\bthis\.skip\s*+\(|\bpending\s*+\("
-    ),
-    rb"^\s*+[xf]?(?:it|test)(?:\.\w+)*+\s*+[(`]",
-    _SLASHES,
-)
-_GO = (
-    rb"\bt\.(?:Error|Fatal|Fail)\w*\s*+\(|\b(?:assert|require|is|qt|check)\.[A-Z]\w*\s*+\(|\bcmp\.Diff\s*+\(",
-    rb"\b[tb]\.Skip\w*\s*+\(|\btesting\.Short\s*+\(|^//go:build\s+(?:ignore|never)",
-    rb"^\s*+func\s+(?:Test|Fuzz|Example)\w*\s*+\(|\bt\.Run\s*+\(",
-    rb"\s*+(?://(?!go:build)|/?\*)",
-)
-_RUST = (
-    rb"\b(?:debug_)?assert\w*!\s*+[(\[{]|\bshould_panic\b|\bpanic!\s*+\(",
-    rb"#\[\s*+ignore\b|#!?\[\s*+cfg\s*+\(\s*+(?:any\s*+\(\s*+\)|not\s*+\(\s*+test)",
-    rb"#\[\s*+(?:\w+::)*test\b",
-    _SLASHES,
-)
-_JAVA = (
-    (
-        rb"\b(?:assert\w*|verify\w*|fail|expectThrows|should\w*)\s*+[({]|^\s*+assert\b|\bAssert(?:ions|\.)\w*"
-        rb"|\bassertThat\b"
-    ),
-    (
-        rb"@(?:Ignore|Disabled)\w*\b"
-        rb"|\bassum\w+\s*+\(|@Test\s*+\([^)]{0,99}enabled\s*+=\s*+false|\[\s*+(?:Ignore|Fact\s*+\(\s*+Skip|Theory\s*+\(\s*+Skip)"
-    ),
-    rb"@(?:Test|ParameterizedTest|RepeatedTest)\b|\[\s*+(?:Fact|Theory|Test|TestMethod)\b",
-    _SLASHES,
-)
-_RUBY = (
-    rb"\bexpect\s*+[({]|\bassert\w*\b|\brefute\w*\b|\.(?:should|must_\w+|wont_\w+)\b|\bis_expected\b",
-    rb"^\s*+(?:skip|pending)\b|\b[xf](?:it|describe|context|specify|example)\b|,\s*+:?(?:skip|pending|focus)\b",
-    rb"^\s*+(?:it|specify|test|example|scenario)\s+['\"]|^\s*+def\s+test_",
-    _HASH,
-)
-_OTHER = (
-    rb"\bassert|\bexpect\s*+\(|\.should\b|\b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\s*+\(",
-    (
-        rb"\b(?:skip|xfail|ignore|disabled|pending)\b\s*+[(:]|\b(?:GTEST_SKIP|DISABLED_)"
-        rb"|\bmarkTest(?:Skipped|Incomplete)\b"
-    ),
-    rb"\b(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO)\s*+\(|^\s*+(?:public\s+)?function\s+test",
-    _SLASHES,
-)
-_LANGUAGES: tuple[tuple[frozenset[str], tuple[bytes, bytes, bytes, bytes]], ...] = (
-    (frozenset({"py", "pyi"}), _PYTHON),
-    (frozenset({"js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "vue", "svelte"}), _SCRIPT),
-    (frozenset({"go"}), _GO),
-    (frozenset({"rs"}), _RUST),
-    (frozenset({"java", "kt", "kts", "scala", "groovy", "cs"}), _JAVA),
-    (frozenset({"rb", "rake"}), _RUBY),
-)
+    places = sorted(set(lines))
+    shown = ", ".join(map(str, places[:_LINES_NAMED]))
+    more = f" and {len(places) - _LINES_NAMED} more" if len(places) > _LINES_NAMED else ""
+    where = f"{'line' if len(places) == 1 else 'lines'} {shown}{more}"
+    return words.format(
+        "a" if number == 1 and words.startswith("skips") else number, "s" if number > 1 else "", where
+    )

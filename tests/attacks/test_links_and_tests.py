@@ -1,4 +1,4 @@
-"""Ways out with words and tests (A-42, A-55), beside `test_work_tree` and `test_text_that_leaves`."""
+"""Ways out with words and tests (A-42, A-55, A-66), beside `test_work_tree` and `test_text_that_leaves`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
 
 @pytest.mark.bubblewrap
 def test_a55_a_weakened_test_is_named_with_its_lines(attack: Attack, repo: Path) -> None:
-    """Breaks: bot/gate/verdict.py "weakened(change.path, diff.removed, diff.added" """
+    """Breaks: bot/gate/verdict.py "proves_less.get(change.path" """
     (repo / "tests").mkdir()
     (repo / "tests/test_app.py").write_text(
         "def test_a():\n    assert 1\n\ndef test_b():\n    assert f() == 2\n"
@@ -78,4 +78,20 @@ def test_a55_a_weakened_test_is_named_with_its_lines(attack: Attack, repo: Path)
         "sed -i '5s/assert f() == 2/f()/; 1i import pytest\\n@pytest.mark.skip' tests/test_app.py"
     )
     [file] = attacked.outcome["files"]
-    assert file["sensitive"] == "removes 1 assertion (line 5 before), skips a test (line 2)"
+    assert file["sensitive"] == (
+        "removes 1 assertion (line 5 before), skips a test (line 2), has 1 test without an assertion (line 6)"
+    )
+
+
+@pytest.mark.bubblewrap
+def test_a66_a_test_that_only_looks_as_before_is_named_with_its_lines(attack: Attack, repo: Path) -> None:
+    """Breaks: bot/gate/python_tests.py "if _truth(node)" """
+    (repo / "tests").mkdir()
+    (repo / "tests/test_app.py").write_text(
+        "def test_a():\n    assert f() == 2\n\ndef test_b():\n    assert g() == 3\n"
+    )
+    commit_all(repo, "Add tests")
+    attacked = attack("sed -i '2s/$/ or True/; 4a\\    return' tests/test_app.py")
+    [file] = attacked.outcome["files"]
+    assert "has 1 assertion that cannot fail (line 2)" in file["sensitive"]
+    assert "has 1 assertion that no run reaches (line 6)" in file["sensitive"]
