@@ -131,7 +131,11 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "why", outcome.reason
     if outcome.files:
         from bot.evidence.summary import summarize_checks
+        from bot.publish.evidence.look_first import look_at_files
+        from bot.publish.text.markdown import unescaped
 
+        for number, line in enumerate(look_at_files(outcome.files)):
+            yield "" if number else "look at", unescaped(line)
         checks = summarize_checks(outcome)
         if not checks.verified:
             yield "checks", checks.unverified

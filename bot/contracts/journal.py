@@ -229,12 +229,13 @@ class Diagnosed(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All that was run before and after, as it is told."""
+    """All that was run before and after, as it is told. `look_first` are lines of Markdown, the gravest first."""
 
     checks: tuple[CheckResult, ...] = ()
     diagnostics: tuple[Compared, ...] = ()
     servers: tuple[ServerUse, ...] = ()
     coverage: Coverage | None = None
+    look_first: tuple[str, ...] = ()
 
 
 class Compacted(NamedTuple):

@@ -77,8 +77,7 @@ _SENSITIVE: tuple[tuple[str, str], ...] = (
     (
         "runs on its own",
         """
-        conftest.py *.pth sitecustomize.py usercustomize.py noxfile.py tox.ini pytest.ini jest.config.*
-        vitest.config.* webpack.config.* vite.config.* babel.config.* .babelrc .eslintrc*
+        noxfile.py tox.ini webpack.config.* vite.config.* babel.config.* .babelrc .eslintrc*
         eslint.config.* .envrc .yarnrc* .pnpmfile.cjs .pypirc bunfig.toml
         lefthook.y*ml .lefthook.y*ml mise.toml .mise.toml .tool-versions .bazelrc binding.gyp .swcrc
         """,
@@ -87,8 +86,8 @@ _SENSITIVE: tuple[tuple[str, str], ...] = (
         "settings of checks",
         """
         ruff.toml .ruff.toml ty.toml mypy.ini .mypy.ini pyrightconfig.json pylintrc .pylintrc .flake8
-        .coveragerc pytest.toml tsconfig*.json jsconfig.json biome.json biome.jsonc .oxlintrc.json
-        .eslintignore tslint.json .nycrc* .c8rc* playwright.config.* cypress.config.* karma.conf.*
+        .coveragerc tsconfig*.json jsconfig.json biome.json biome.jsonc .oxlintrc.json
+        .eslintignore tslint.json .nycrc* .c8rc*
         .golangci.y*ml .golangci.toml .golangci.json clippy.toml .clippy.toml .shellcheckrc shellcheckrc
         .rubocop*.yml .clang-tidy phpstan*.neon* psalm.xml* .yamllint* .swiftlint.yml checkstyle*.xml
         """,

@@ -21,6 +21,7 @@ from bot.gate.links import leads_out, place
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, TreeDiff, contents, parents, sizes
 from bot.gate.render import FileDiff, Rendered, render, store, write_tree
 from bot.gate.rules import folded, refusal, sensitive, withholding
+from bot.gate.runners import runs_tests
 from bot.gate.scratch import Scratch
 from bot.gate.settings import set_up
 from bot.gate.suppressed import suppressed
@@ -296,16 +297,19 @@ def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes
 def _changed_file(change: Change, diff: FileDiff, proves_less: Mapping[str, str]) -> ChangedFile:
     entry = change.new or change.old
     assert entry is not None
+    plain = "/".join(folded(part) for part in change.path.split("/"))
+    # The gravest first: `look_first` goes by how a note begins.
     notes = (
+        runs_tests(plain, diff.added, change.data, is_new=change.old is None),
+        unseen(diff.removed, diff.added),
+        new_credentials(diff.removed, diff.added),
+        proves_less.get(change.path, ""),
         "symbolic link" if _is_link(change.new) else "",
         sensitive(change.path),
-        proves_less.get(change.path, ""),
         suppressed(change.path, diff.removed, diff.added),
-        unseen(diff.removed, diff.added),
         set_up(change.path, diff.removed, diff.added, change.data),
         new_dependencies(change.path, diff.removed, diff.added, change.data),
         new_sources(change.path, diff.removed, diff.added),
-        new_credentials(diff.removed, diff.added),
     )
     return ChangedFile(
         path=change.path,

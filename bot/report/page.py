@@ -18,6 +18,7 @@ from bot.contracts.journal import SCHEMA_VERSION, RunEnded
 from bot.contracts.limits import Limits
 from bot.contracts.wording import count_of, duration, ending, money
 from bot.publish.bundle.files import PATCH
+from bot.publish.text.markdown import unescaped
 from bot.report import evidence, words
 from bot.report.colours import Colours
 from bot.report.context import points_of
@@ -154,6 +155,7 @@ def _template() -> jinja2.Template:
     environment.filters.update(
         short=words.shortened,
         blocks=blocks,
+        unescaped=unescaped,
         bounded=bounded,
         usd=words.usd,
         tokens=words.tokens,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot.contracts import journal as lines
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.tested import TestChanges
+from bot.publish.evidence.look_first import look_first
 
 if TYPE_CHECKING:
     from bot.agent.journal_file import JournalFile
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 def evidence(outcome: Outcome) -> lines.Evidence | None:
     """`None` where there is none."""
-    found = lines.Evidence(outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage)
+    first = tuple(look_first(outcome, outcome.files))
+    found = lines.Evidence(outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage, first)
     return found if any(found) else None
 
 

@@ -144,8 +144,10 @@ def test_why_a_run_came_to_nothing_is_below_its_headline() -> None:
 
 
 def test_the_evidence_is_told_in_a_few_lines() -> None:
-    kinds = ("  check", "  problems", "  coverage", "            ")
+    kinds = ("  look at", "  check", "  problems", "  coverage", "            ")
     assert [line for line in result_lines(EVIDENCE) if line.startswith(kinds)] == [
+        "  look at   `tests/test_invoice.py`: removes 1 assertion (line 9 before)",
+        "            `invoice.py`: adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)",
         f"  check     python3 -m pytest -q: before failed (exit 1), after passed; {CHANGED}",
         "  problems  ruff 0.14.1: 1 new, 2 fixed",
         "  problems  ty 0.0.4: 1 new, 0 fixed",

@@ -286,7 +286,6 @@ def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench, p
         "lefthook.yml",
         "mise.toml",
         ".bazelrc",
-        "conftest.py",
         ".yarnrc.yml",
     ],
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bot.gate.rules import sensitive
+from bot.gate.runners import CAN_CHANGE, runs_tests
 from bot.gate.settings import set_up
+from bot.gate.weakened import Line
 from tests.support.changed_lines import changed_lines
 
 PYPROJECT = """\
@@ -87,3 +89,47 @@ def test_a_deleted_or_enormous_file_says_nothing() -> None:
 )  # fmt: skip
 def test_a_file_of_a_checkers_own_is_sensitive_as_a_whole(path: str) -> None:
     assert sensitive(path) == "settings of checks"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "conftest.py", "tests/conftest.py", "lib/evil.pth", "sitecustomize.py", "src/usercustomize.py", "unittest.py",
+        "tests/unittest_plugin.py", "pytest_plugin.py", "coverage.py", "_pytest/assertion.py", "json.py",
+        "src/random.py", "tests/typing.py", "hypothesis/__init__.py",
+        "tests/__init__.py", "tests/unit/__init__.py", "test/setup.ts",
+        "tests/setup-env.js", "jest.config.js", "web/vitest.config.ts", ".mocharc.json", "node_modules/jest/index.js",
+    ],
+)  # fmt: skip
+def test_a67_what_can_change_what_tests_report_is_named_by_its_path(path: str) -> None:
+    assert runs_tests(path, (), b"x\n", is_new=True) == CAN_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "content"),
+    [
+        ("pkg/a_test.go", "", b"package a\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"),
+        ("cargo.toml", "harness = false", b"x"),
+        ("package.json", '  "setupFiles": ["./a.js"],', b"x"),
+    ],
+)
+def test_a67_or_by_what_is_in_it(path: str, line: str, content: bytes) -> None:
+    assert runs_tests(path, [Line(1, line.encode())], content, is_new=False) == CAN_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "is_new"),
+    [
+        ("tests/__init__.py", b"\n", True),
+        ("src/app/types.py", b"x", True),
+        ("json.py", b"x", False),
+        ("test/__init__.py", b"", True),
+        ("tests/test_json.py", b"x", True),
+        ("src/setup.ts", b"x", True),
+        ("a_test.go", b"package a\n// TestMain\n", True),
+        ("cargo.toml", b"[[bench]]\nharness = false\n", False),
+        ("src/app/__init__.py", b"x", True),
+    ],
+)
+def test_an_ordinary_module_is_not_taken_for_a_runner(path: str, content: bytes, is_new: bool) -> None:
+    assert runs_tests(path, (), content, is_new=is_new) == ""

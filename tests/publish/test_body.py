@@ -226,6 +226,25 @@ def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> Non
     ]
 
 
+def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
+    """Breaks: bot/publish/evidence/look_first.py "kinds[_kind(file.sensitive)]" """
+    notes = {
+        **{f"{number:02}/tox.ini": "runs on its own" for number in range(70)},
+        "a/package.json": "dependency manifest; adds the dependency x",
+        "b/x.py": "adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)",
+        "y/test_a.py": "removes 1 assertion (line 2 before)",
+        "z/key.py": "adds what looks like a credential (GitHub token, line 3)",
+        "z/unittest.py": "can change what tests report",
+    }
+    files = [replace(FILES[0], path=path, sensitive=note) for path, note in notes.items()]
+    told = look_first(make_outcome(checks=(TESTED,)), ())
+    assert [line.partition(":")[0] for line in look_first(make_outcome(checks=(TESTED,)), files)] == [
+        "`z/unittest.py`", *(line.partition(":")[0] for line in told), "`z/key.py`", "`y/test_a.py`", "`00/tox.ini`",
+        "`01/tox.ini`", "`02/tox.ini`", "`03/tox.ini`", "and 66 more files that run by themselves", "`b/x.py`",
+        "`a/package.json`",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("note", ["stopped after 600 s", ""])
 def test_what_a_check_that_timed_out_before_proves_is_not_known(note: str) -> None:
     late = CheckRun(CheckState.TIMED_OUT, None, 600.0, note=note)

@@ -368,3 +368,10 @@ def test_every_template_style_and_script_is_in_the_package() -> None:
     listed = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     files = {file for pattern in listed["bot.report"] for file in (root / "bot" / "report").glob(pattern)}
     assert files == {*(root / "bot" / "report" / "templates").iterdir()}
+
+
+def test_what_to_look_at_first_is_on_the_first_screen(tmp_path: Path) -> None:
+    page = page_of(tmp_path, Evidence(look_first=("`a\\_b.py`: can change <b> what tests report",)))
+    first = page[page.index('id="summary"') : page.index("</section>")]
+    assert "<h2>Look at first</h2>" in first
+    assert "can change &lt;b&gt; what tests report" in first

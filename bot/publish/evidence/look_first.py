@@ -1,40 +1,68 @@
-"""What a reviewer should look at before anything else, the gravest first: a line each, and never more than a few.
+"""What a reviewer should look at before anything else, the gravest first. Of each kind a few lines are shown and the
+others counted, so that many of one kind hide nothing of another.
 
-Pure. The gate says which files matter and why (`ChangedFile.sensitive`: what runs or builds more than itself, tests
-that prove less, new dependencies); the rest is what the evidence shows.
+Pure. The gate says which files matter and why (`ChangedFile.sensitive`); the rest is what the evidence shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
 
 from bot.contracts.outcome import ChangedFile, CheckState, Outcome
 from bot.contracts.problems import Answer
 from bot.contracts.wording import count_of
 from bot.evidence.words import number_of
+from bot.gate.runners import CAN_CHANGE
 from bot.publish.evidence.counted import count_new, new_problems
 from bot.publish.evidence.lines import problem_line
 from bot.publish.evidence.steps import named, untouched
 from bot.publish.text.shown import shown_code, shown_line
 
-_MOST = 8
+_MOST = 12
+_OF_A_KIND = 4
 _NAMED = 3
+# What several files are called together, and how the notes of the gate on one of them begin, the gravest first.
+_KINDS = (
+    (f"that {CAN_CHANGE}", (CAN_CHANGE,)),
+    ("with what is not seen, or looks like a credential", ("adds characters", "adds what looks like")),
+    ("whose tests prove less", ("removes ", "skips ", "has ", "could not be read", "deletes a test")),
+    ("that run by themselves", ("symbolic link", "runs on its own", "CI")),
+    (
+        "that set up or silence checkers",
+        ("settings of checks", "sets up", "adds a suppression", " suppressions"),
+    ),
+    ("with dependencies or builds", ("",)),
+)
 
 
 def look_first(outcome: Outcome, files: Sequence[ChangedFile], room: float = 1.0) -> list[str]:
-    """Lines of Markdown, without a list's mark; at most nine of them."""
-    found = chain(
-        _tests(outcome),
-        _plan(outcome, files),
-        _sensitive(files),
-        _problems(outcome),
-        _not_known(outcome),
-        _not_covered(outcome),
-    )
-    most = max(int(_MOST * room), 1)
-    shown = list(islice(found, most + 1))
-    return [*shown[:most], "and more, in the lists below"] if len(shown) > most else shown
+    """Lines of Markdown, without a list's mark. Each kind has a line at least."""
+    first, *others = _sensitive(files)
+    groups = [
+        first,  # if there is one, what tests report says little
+        ("more about tests", list(_tests(outcome))),
+        *others,
+        ("more steps of the plan", list(_plan(outcome, files))),
+        ("more new problems", list(_problems(outcome))),
+        ("more on checkers", list(_not_known(outcome))),
+        ("more {} that no test runs", list(_not_covered(outcome))),
+    ]
+    return _folded(groups, room)
+
+
+def look_at_files(files: Sequence[ChangedFile]) -> list[str]:
+    """Those of the lines that are about files."""
+    return _folded(_sensitive(files), 1.0)
+
+
+def _folded(groups: Sequence[tuple[str, list[str]]], room: float) -> list[str]:
+    shown: list[str] = []
+    for words, lines in groups:
+        most = max(int(_OF_A_KIND * room), 1) if len(shown) < _MOST * room else 1
+        shown += lines[:most]
+        if (more := len(lines) - most) > 0:
+            shown.append(f"and {more:,} {words.format('file' if more == 1 else 'files')}")
+    return shown
 
 
 def _tests(outcome: Outcome) -> Iterator[str]:
@@ -73,18 +101,29 @@ def _names(shown: Sequence[str], number: int) -> str:
     return f": {named}{f' and {more:,} more' if more > 0 else ''}"
 
 
-def _sensitive(files: Sequence[ChangedFile]) -> Iterator[str]:
+def _sensitive(files: Sequence[ChangedFile]) -> list[tuple[str, list[str]]]:
+    """The files of each kind, after what more of them are called."""
+    kinds: dict[str, list[str]] = {f"more {{}} {words}": [] for words, _ in _KINDS}
     for file in files:
         if file.sensitive:
-            yield f"{shown_code(file.path)}: {shown_line(file.sensitive)}"
+            kinds[_kind(file.sensitive)].append(f"{shown_code(file.path)}: {shown_line(file.sensitive)}")
+    return list(kinds.items())
+
+
+def _kind(note: str) -> str:
+    first = note.partition(":")[0]
+    return next(
+        f"more {{}} {words}"
+        for words, begins in _KINDS
+        if first.startswith(begins) or first.endswith(begins[-1])
+    )
 
 
 def _problems(outcome: Outcome) -> Iterator[str]:
     shown = new_problems(outcome)
     for problem in shown[:_NAMED]:
         yield f"New: {problem_line(problem)}"
-    more = count_new(outcome) - len(shown[:_NAMED])
-    if more > 0:
+    if (more := count_new(outcome) - len(shown[:_NAMED])) > 0:
         yield f"{count_of(more, 'more new problem' if shown else 'new problem')}"
 
 
