@@ -18,6 +18,7 @@ from tests.faults.scene import (
     answers,
     at_call,
     branch_agent,
+    change_and,
     drops,
     fix,
     long_temporary_folder,
@@ -199,6 +200,31 @@ SIGNALS = (
     ),
 )  # fmt: skip
 
+_STRAYS = {
+    "a 6 MB core dump": "head -c 6000000 /dev/urandom > core.1234",
+    "a fifo": "mkfifo pipe",
+    "a socket": "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'",
+    "a link to /etc/passwd": "ln -s /etc/passwd users",
+    "a link to a folder above": "ln -s ../.. up",
+    "a nested repository": "git init -q vendored && touch vendored/a",
+    "a name that is not UTF-8": "touch $'caf\\xe9'",
+    "320 new files": "mkdir made && cd made && seq 320 | xargs touch",
+    "a folder without rights": "mkdir -m 0 shut",
+}
+
+STRAYS = (
+    *rows(
+        "Something stray in the work tree",
+        {(fault, "`fix`, the end"): fix(*change_and(command)) for fault, command in _STRAYS.items()},
+        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
+    ),
+    *rows(
+        "Something stray in the work tree",
+        {(fault, "`run`, the end"): run(*change_and(command)) for fault, command in _STRAYS.items()},
+        exit=0, says="1 file changed", work=Work.PUBLISH, status="changed",
+    ),
+)  # fmt: skip
+
 _LOCAL_AND_EVENT = {"fix": fix, "run": run}
 
 MACHINE = (
@@ -238,4 +264,4 @@ MACHINE = (
     ),
 )  # fmt: skip
 
-ROWS = (*MODEL, *GITHUB, *SIGNALS, *MACHINE)
+ROWS = (*MODEL, *GITHUB, *SIGNALS, *MACHINE, *STRAYS)
