@@ -26,15 +26,13 @@ class TestGrep:
     def test_matches_are_grouped_by_file_with_line_numbers(self, bench: Bench) -> None:
         bench.write("b.py", "one\ntwo\none\n")
         bench.write("a/a.py", "one\n")
-        assert bench.text("grep", pattern="one") == (
-            "a/a.py\n1:one\nb.py\n1:one\n3:one\n[3 matching lines in 2 files]"
-        )
+        assert bench.text("grep", pattern="one") == ("a/a.py\n1:one\nb.py\n1:one\n3:one")
 
     def test_context_is_limited_and_says_so(self, bench: Bench) -> None:
         bench.write("a.py", "".join(f"line {n:02}\n" for n in range(1, 61)))
         text = bench.text("grep", pattern="line 30", context=20)
-        assert text.count("\n") == 42
-        assert text.endswith("[1 matching line in 1 file]")
+        assert text.count("\n") == 41
+        assert text.endswith("\n50-line 50"), "all are shown, so nothing is said of their number"
         assert bench.text("grep", pattern="line 30", context=25).endswith(
             "[1 matching line in 1 file; context is 20 lines at most]"
         )
@@ -48,14 +46,12 @@ class TestGrep:
     def test_a_pattern_may_begin_with_a_dash_and_a_name_may_hold_a_colon(self, bench: Bench) -> None:
         bench.write("a:1:b.txt", "--version\n")
         bench.write("-e", "--version\n")
-        assert bench.text("grep", pattern="--version") == (
-            "-e\n1:--version\na:1:b.txt\n1:--version\n[2 matching lines in 2 files]"
-        )
+        assert bench.text("grep", pattern="--version") == ("-e\n1:--version\na:1:b.txt\n1:--version")
 
     def test_a_file_without_end_hides_nothing_else(self, bench: Bench) -> None:
         bench.write("a.py", "one\n")
         os.truncate(bench.write("sparse", ""), 1 << 43)
-        assert bench.text("grep", pattern="one") == "a.py\n1:one\n[1 matching line in 1 file]"
+        assert bench.text("grep", pattern="one") == "a.py\n1:one"
 
     def test_a_broken_expression_is_a_clear_error(self, bench: Bench) -> None:
         bench.write("a.py", "foo(\n")
@@ -65,7 +61,7 @@ class TestGrep:
 
     def test_a_literal_pattern(self, bench: Bench) -> None:
         bench.write("a.py", "foo(*)\nfoo\n")
-        assert "1:foo(*)\n[1 matching line in 1 file]" in bench.text("grep", pattern="foo(*)", literal=True)
+        assert "1:foo(*)" in bench.text("grep", pattern="foo(*)", literal=True)
 
     @pytest.mark.parametrize(
         "pattern", [r"\bdef\s+\w+", "(?i)DEF", "^def", r"\d$", "f(?=oo)", "größe|def", "."]
@@ -77,30 +73,27 @@ class TestGrep:
     def test_letters_of_any_alphabet_are_letters(self, bench: Bench) -> None:
         bench.write("a.txt", "größe\nGRÖSSE Ö\n")
         assert "1:größe" in bench.text("grep", pattern=r"^\w{5}$")
-        assert "[2 matching lines" in bench.text("grep", pattern="(?i)gr.+ö|größe")
+        assert bench.text("grep", pattern="(?i)gr.+ö|größe").endswith("\n1:größe\n2:GRÖSSE Ö")
 
     def test_the_end_of_a_crlf_line_is_its_end(self, bench: Bench) -> None:
         bench.write("a.txt", b"foo\r\nbar\r\n")
-        assert bench.text("grep", pattern="foo$") == "a.txt\n1:foo\n[1 matching line in 1 file]"
+        assert bench.text("grep", pattern="foo$") == "a.txt\n1:foo"
 
     def test_context_lines(self, bench: Bench) -> None:
         bench.write("a.txt", "".join(f"{n}\n" for n in range(1, 21)))
         assert bench.text("grep", pattern="^(3|5|15)$", context=1) == (
-            "a.txt\n2-2\n3:3\n4-4\n5:5\n6-6\n--\n14-14\n15:15\n16-16\n[3 matching lines in 1 file]"
+            "a.txt\n2-2\n3:3\n4-4\n5:5\n6-6\n--\n14-14\n15:15\n16-16"
         )
 
     def test_context_stops_at_both_ends_of_the_file(self, bench: Bench) -> None:
         bench.write("a.txt", "1\n2\n")
-        assert bench.text("grep", pattern="2", context=5) == "a.txt\n1-1\n2:2\n[1 matching line in 1 file]"
+        assert bench.text("grep", pattern="2", context=5) == "a.txt\n1-1\n2:2"
 
     def test_modes(self, bench: Bench) -> None:
         bench.write("a.txt", "x\nx\n")
         bench.write("b.txt", "x\n")
-        assert bench.text("grep", pattern="x", mode="files") == "a.txt\nb.txt\n[3 matching lines in 2 files]"
-        assert (
-            bench.text("grep", pattern="x", mode="count")
-            == "a.txt: 2\nb.txt: 1\n[3 matching lines in 2 files]"
-        )
+        assert bench.text("grep", pattern="x", mode="files") == "a.txt\nb.txt"
+        assert bench.text("grep", pattern="x", mode="count") == "a.txt: 2\nb.txt: 1"
 
     def test_the_first_hundred_of_all_are_shown_and_all_are_counted(self, bench: Bench) -> None:
         bench.write("a.txt", "x\n" * 60)
@@ -120,22 +113,20 @@ class TestGrep:
     def test_path_and_glob_narrow_the_search(self, bench: Bench) -> None:
         for name in ("src/a.py", "src/a.ts", "src/deep/b.py", "lib/a.py", "src/c.tsx"):
             bench.write(name, "x\n")
-        assert bench.text("grep", pattern="x", path="src", glob="*.py", mode="files").splitlines()[:-1] == [
+        assert bench.text("grep", pattern="x", path="src", glob="*.py", mode="files").splitlines() == [
             "src/a.py", "src/deep/b.py"
         ]  # fmt: skip
-        assert bench.text("grep", pattern="x", glob="src/*.{ts,tsx}", mode="files").splitlines()[:-1] == [
+        assert bench.text("grep", pattern="x", glob="src/*.{ts,tsx}", mode="files").splitlines() == [
             "src/a.ts", "src/c.tsx"
         ]  # fmt: skip
-        assert bench.text("grep", pattern="x", path="lib/a.py", mode="files").splitlines()[:-1] == [
-            "lib/a.py"
-        ]
+        assert bench.text("grep", pattern="x", path="lib/a.py", mode="files").splitlines() == ["lib/a.py"]
 
     def test_ignored_and_binary_files_are_left_out(self, bench: Bench) -> None:
         bench.write(".gitignore", "*.log\n")
         bench.write("a.log", "needle\n")
         bench.write("a.bin", b"needle\n\0")
         bench.write("a.txt", "needle\n")
-        assert bench.text("grep", pattern="needle", mode="files").splitlines()[:-1] == ["a.txt"]
+        assert bench.text("grep", pattern="needle", mode="files").splitlines() == ["a.txt"]
 
     def test_an_ignored_place_is_searched_when_it_is_named(self, bench: Bench) -> None:
         bench.write(".gitignore", "node_modules/\n*.log\n")
@@ -164,7 +155,7 @@ class TestGrep:
 
     def test_an_empty_match_counts_once_a_line(self, bench: Bench) -> None:
         bench.write("a.txt", "a\n\nb")
-        assert bench.text("grep", pattern="x*") == "a.txt\n1:a\n2:\n3:b\n[3 matching lines in 1 file]"
+        assert bench.text("grep", pattern="x*") == "a.txt\n1:a\n2:\n3:b"
 
     def test_spilled_output_can_be_searched(self, bench: Bench) -> None:
         spill = bench.context.spill / "3.txt"
@@ -177,7 +168,7 @@ def test_a_changed_file_is_searched_as_it_is_now(bench: Bench) -> None:
     bench.commit_all()
     bench.write("a.txt", "needle\n")
     bench.write("new.txt", "needle\n")
-    assert bench.text("grep", pattern="needle|old", mode="count").splitlines()[:-1] == [
+    assert bench.text("grep", pattern="needle|old", mode="count").splitlines() == [
         "a.txt: 1",
         "new.txt: 1",
     ]

@@ -26,7 +26,7 @@ def test_lines_are_numbered_from_one(bench: Bench) -> None:
 
 def test_a_range_that_was_asked_for_says_where_it_is_and_no_more(bench: Bench) -> None:
     bench.write("a.txt", numbered(10))
-    assert bench.text("view", path="a.txt", offset=4, limit=2) == "a.txt: lines 4-5 of 10\n4|line 4\n5|line 5"
+    assert bench.text("view", path="a.txt", offset=4, limit=2) == "lines 4-5 of 10\n4|line 4\n5|line 5"
 
 
 def test_a_range_that_is_cut_says_how_to_go_on(bench: Bench) -> None:
@@ -43,7 +43,7 @@ def test_the_last_line_is_followed_by_no_hint(bench: Bench) -> None:
 def test_at_most_2000_lines(bench: Bench) -> None:
     bench.write("a.txt", numbered(2001))
     text = bench.text("view", path="a.txt", limit=5000)
-    assert text.splitlines()[0] == "a.txt: lines 1-2000 of 2001"
+    assert text.splitlines()[0] == "lines 1-2000 of 2001"
     assert '"offset": 2001' in text.splitlines()[-1]
 
 
@@ -246,7 +246,7 @@ def test_a_piece_of_a_2_gb_file_is_shown_without_reading_the_rest(bench: Bench, 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "998|line 998\n999|line 999\n" in text
-    assert text.startswith("huge.log: lines 998-999, 2000000006 bytes, too large to edit")
+    assert text.startswith("lines 998-999, 2000000006 bytes, too large to edit")
     assert '"offset": 1000' in text
     assert peak < 16 * 1024 * 1024
 
@@ -375,7 +375,7 @@ def test_outlines_of_other_languages(bench: Bench, name: str, text: str, outline
 def test_of_long_data_the_first_lines_are_shown(bench: Bench) -> None:
     bench.write("a.json", "[\n" + "1,\n" * 1000 + "1]\n")
     text = bench.text("view", path="a.json")
-    assert text.startswith("a.json: lines 1-200 of 1002\n1|[\n")
+    assert text.startswith("lines 1-200 of 1002\n1|[\n")
     assert text.endswith('[to go on: view {"path": "a.json", "offset": 201}]')
 
 

@@ -97,8 +97,11 @@ def _answer(engine: Engine, wish: _Wish, context: Context) -> ToolOutcome:
         cut = count > MAX_MATCHES
         note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
     wide = f"; context is {MAX_CONTEXT} lines at most" if wish.too_wide and wish.mode == "lines" else ""
-    summary = f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note if cut else ''}{wide}]"
-    return ToolOutcome("\n".join([*lines, summary]), metadata={**metadata, "truncated": cut})
+    if cut or wide:
+        lines.append(
+            f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note if cut else ''}{wide}]"
+        )
+    return ToolOutcome("\n".join(lines), metadata={**metadata, "truncated": cut})
 
 
 def _filtered(counts: Mapping[str, int], wish: _Wish) -> dict[str, int]:

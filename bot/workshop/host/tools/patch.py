@@ -22,7 +22,7 @@ from bot.workshop.host.paths import resolve
 from bot.workshop.host.snippet import AROUND, ends, within_echo
 from bot.workshop.host.text import split_lines, to_lf
 
-_RANGES = 20
+_RANGES = 4
 """Places of one file that the result names."""
 
 
@@ -35,9 +35,13 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     context.records.drop_kept()
     additions = sum(file["additions"] for file in done.files)
     removals = sum(file["removals"] for file in done.files)
-    head = f"Patched {_count(done.files)} (+{additions} -{removals})."
     files = list(zip(_listed(done.files), planned.changes, strict=True))
-    lines = [f"{head} {note}".rstrip(), *(_line(*one) for one in files), *planned.notes]
+    named = [_line(*one) for one in files]
+    if len(named) == 1:
+        lines = [f"Patched: {named[0]} {note}".rstrip(), *planned.notes]
+    else:
+        head = f"Patched {len(named)} files (+{additions} -{removals})."
+        lines = [f"{head} {note}".rstrip(), *named, *planned.notes]
     if not planned.exact:  # else the result would repeat what was sent
         lines += within_echo(_places(files), "[further changed places are not shown]")
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
@@ -95,18 +99,14 @@ def _listed(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [file for file in files if "moved_to" not in file]
 
 
-def _count(files: Sequence[Mapping[str, Any]]) -> str:
-    count = len(_listed(files))
-    return "1 file" if count == 1 else f"{count} files"
-
-
 def _line(file: Mapping[str, Any], change: Change) -> str:
     counts = f"(+{file['additions']} -{file['removals']})"
     if file["after_hash"] is None:
         return f"D {file['path']} {counts}"
     ranges = [f"{first}-{last}" if first < last else f"{first}" for first, last in _ranges(change)]
-    more = [f"and {len(ranges) - _RANGES} more"] if len(ranges) > _RANGES else []
-    at = f" at line {', '.join([*ranges[:_RANGES], *more])}" if ranges else ""
+    at = f" at line {', '.join(ranges)}" if ranges else ""
+    if len(ranges) > _RANGES:
+        at = f" at {len(ranges)} places in {ranges[0].partition('-')[0]}-{ranges[-1].rpartition('-')[2]}"
     if "moved_from" in file:
         return f"R {file['moved_from']} -> {file['path']} {counts}{at}"
     return f"{'A' if file['created'] else 'M'} {file['path']} {counts}{at}"

@@ -128,7 +128,9 @@ def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOut
     chosen_here = limit in (_HEAD, MAX_LINES)
     if window.more and (window.total is None or chosen_here or len(window.lines) != limit):
         tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
-    content = f"{', '.join([f'{name}: {count}', *notes])}\n{window.numbered()}{tail}"
+    # The call names the file; of a part only the lines are news.
+    head = count if count.startswith("lines") else f"{name}: {count}"
+    content = f"{', '.join([head, *notes])}\n{window.numbered()}{tail}"
     metadata = {"path": name, "first": window.first, "last": window.last, "total": window.total}
     return ToolOutcome(content.removesuffix("\n"), metadata={**metadata, "truncated": window.more})
 
