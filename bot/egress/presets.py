@@ -19,7 +19,12 @@ _HOSTS = MappingProxyType(
         "node": ("registry.npmjs.org",),
         "go": ("proxy.golang.org", "sum.golang.org"),
         "rust": ("index.crates.io", "static.crates.io"),
-        "java": ("repo.maven.apache.org", "repo1.maven.org"),
+        "java": (
+            "repo.maven.apache.org",
+            "repo1.maven.org",
+            "plugins.gradle.org",
+            "plugins-artifacts.gradle.org",
+        ),
     }
 )
 

@@ -289,6 +289,9 @@ class _Detection:
         maven = next((one for one in self.checks if native.MAVEN_HOME in one.command), None)
         if maven is not None:
             self.setup.append(native.maven_setup(maven, self.paths))
+        gradle = next((one for one in self.checks if re.search(r"\bgradlew? .*--offline", one.command)), None)
+        if gradle is not None:
+            self.setup.append(native.gradle_setup(gradle))
 
     def _compile(self) -> None:
         """Compile once what the checks of Go and Rust run, also those behind make."""

@@ -227,6 +227,15 @@ def test_maven_resolves_offline_what_one_test_needs() -> None:
     assert detected.setup[0].egress == ("java",)
 
 
+def test_gradle_downloads_and_compiles_first_and_checks_are_offline() -> None:
+    detected = found({"build.gradle": ""}, workflow("- run: ./gradlew check --stacktrace"))
+    assert commands(detected) == ["./gradlew check --stacktrace --offline"]
+    before, _, after = setup(detected).partition(" && ")
+    assert "no.such.Test" in before
+    assert after == './gradlew check --stacktrace --init-script "$TMPDIR/no-tests.gradle" $MAVEN_OPTS'
+    assert detected.setup[0].egress == ("java",)
+
+
 def test_c_is_built_by_the_check_and_constant_branches_are_settled() -> None:
     steps = """
 - run: |
