@@ -41,6 +41,7 @@ VERBS = {
     "replay": "run a recorded run again and compare the patch",
     "restore": "restore one file to its state at a step of a run",
     "salvage": "recover the result of a run that was killed",
+    "clean": "remove the folders of finished runs",
     "report": "write the HTML report of a run from its journal",
     "maintain": "plan the maintenance tasks that are due, update their dashboard",
     "init": "write the policy file and the workflow for a repository",

@@ -1,7 +1,8 @@
-"""Removes what finished runs leave behind, in a process of its own: nobody waits for it.
+"""Removes what runs leave behind, in a process of its own: nobody waits for it. And what `clean` removes.
 
 A finished run has lost its work tree (`RunFolder.finish`); everything else in its folder but the bundle and the
-journal is garbage. A process that is killed halfway loses nothing: the one after the next run goes on.
+journal is garbage. Of a run that died its one work tree stays, for `salvage`. A process that is killed halfway loses
+nothing: the one after the next run goes on.
 """
 
 from __future__ import annotations
@@ -32,13 +33,46 @@ def clean_up_later(environment: Mapping[str, str]) -> None:
 
 
 def clean_up(parent: Path) -> None:
-    """Remove what the finished runs under `parent` no longer need. A run that another process works in is left alone,
-    and so is one whose work tree is still there: `salvage` can take that."""
+    """Remove what the runs under `parent` no longer need. A run that another process works in is left alone."""
     for root in sorted(parent.iterdir(), reverse=True):
         folder = RunFolder(root)
         with suppress(OSError, FolderBusy), held(root):
-            if not folder.has_tree:
-                folder.drop_trees()
+            folder.drop_rest() if folder.has_tree else folder.drop_trees()
+
+
+def is_busy(folder: RunFolder) -> bool:
+    """Whether a process works in it now."""
+    try:
+        with held(folder.root):
+            return False
+    except FolderBusy:
+        return True
+
+
+def remove_run(folder: RunFolder, *, finished: bool) -> bool:
+    """Remove all of a run; with `finished` only if its work tree is gone. `False` if it stays. Raises `OSError`."""
+    try:
+        with held(folder.root):
+            if finished and folder.has_tree:
+                return False
+            folder.finish()  # what is left by half a removal must not be taken for what the run made
+            folder.drop()
+            return True
+    except FolderBusy:
+        return False
+
+
+def size_of(root: Path) -> int:
+    """Bytes on the disk, without what links lead to."""
+    total, ahead = 0, [root]
+    while ahead:
+        with suppress(OSError), os.scandir(ahead.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        ahead.append(Path(entry.path))
+    return total
 
 
 def main() -> None:

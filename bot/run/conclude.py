@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.agent.loop import LoopEnd
 from bot.checkout.git import Git
@@ -31,6 +31,8 @@ from bot.run.profiles import SUBMIT_PLAN, Profile
 from bot.run.results import Handed
 
 _NAMED = 5
+_MOST = 65_536
+"""Characters, as a comment on GitHub may have."""
 
 _ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
 
@@ -109,7 +111,11 @@ def outcome(
         turns=end.turns,
         usage=end.usage,
         cost=round(end.cost, 6),
-        description=handed.description,
+        description=replace(
+            handed.description,
+            summary=_capped(handed.description.summary),
+            notes=_capped(handed.description.notes),
+        ),
         checks=tuple(checks),
         files=files,
         withheld=withheld,
@@ -117,12 +123,22 @@ def outcome(
         notes=tuple(notes),
         patch_sha256=hashlib.sha256(judged.patch if isinstance(judged, Verdict) else b"").hexdigest(),
         redactions=tuple(redactions),
-        answer=end.final_text if answered else "",
-        question=handed.question,
+        answer=_capped(end.final_text) if answered else "",
+        question=_capped(handed.question),
         network=tuple(network),
         diagnostics=tuple(diagnostics),
         servers=tuple(servers),
         coverage=coverage,
+    )
+
+
+def _capped(text: str) -> str:
+    """A bundle with a longer text would be read by nobody."""
+    more = len(text) - _MOST
+    return (
+        f"{text[:_MOST]}\n\n[{more} more characters were left out here; the journal has them]"
+        if more > 0
+        else text
     )
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,20 +57,28 @@ class RunFolder:
         """The tree that `bring:` and `setup:` were done in, where there were any."""
         return self.root / "tree-prepared"
 
-    def write_links(self, links: Mapping[str, str]) -> None:
-        """Keep which links in the work tree are ours: `salvage` must know."""
-        if links:
-            self._links.write_text(json.dumps(dict(links)))
+    def keep_header(self) -> None:
+        """A second copy of the journal's first line, for `salvage` of a run whose journal is damaged. On a full disk
+        there is none."""
+        with contextlib.suppress(OSError), self.journal.open("rb") as file:
+            self.facts.write_bytes(file.readline())
 
-    def read_links(self) -> Mapping[str, str]:
+    def write_prepared(self, links: Mapping[str, str], made: Collection[str]) -> None:
+        """Keep which links in the work tree are ours and which files setup made: `salvage` must know."""
+        if links or made:
+            self._prepared.write_text(json.dumps({"links": dict(links), "made": sorted(made)}))
+
+    def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str]]:
+        """The links, and the files that setup made."""
         try:
-            return dict(json.loads(self._links.read_text()))
+            kept = json.loads(self._prepared.read_text())
         except FileNotFoundError:
-            return {}
+            return {}, frozenset()
+        return dict(kept["links"]), frozenset(kept["made"])
 
     @property
-    def _links(self) -> Path:
-        return self.root / "links.json"
+    def _prepared(self) -> Path:
+        return self.root / "prepared.json"
 
     @property
     def archive(self) -> Path:
@@ -108,9 +116,19 @@ class RunFolder:
             if entry.is_dir() and entry != self.bundle:
                 remove(entry)
 
+    def drop_rest(self) -> None:
+        """Remove what `salvage` does not need of a run that died: every work tree but one."""
+        for entry in self.root.iterdir():
+            needed = entry.name in _FOR_SALVAGE or entry.name.startswith("workshop-agent-")
+            if not needed and entry.is_dir() and not entry.is_symlink():
+                remove(entry)
+
     def drop(self) -> None:
         """Remove all of it."""
         remove(self.root)
+
+
+_FOR_SALVAGE = ("tree", "history", "trusted.git", "bundle", "archive")
 
 
 def has_begun(journal: Path) -> bool:

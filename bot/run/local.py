@@ -20,7 +20,6 @@ from bot.providers.connect import default_model
 from bot.run.cut_off import cut_off, names_the_work
 from bot.run.folder import RunFolder, new_folder
 from bot.run.job import Ended, Job, run_job
-from bot.run.lock import held
 from bot.run.models import connect_model
 from bot.run.preflight import check_file, check_folder, check_machine, check_new_branch, policy_note
 from bot.run.signals import cancelled_by_signals
@@ -103,7 +102,7 @@ def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:
 
 
 def _last(root: Path, environment: Mapping[str, str]) -> Path:
-    """The bundle of the run in `root`; made now, where that run died before it made one. Raises `FolderBusy`."""
+    """The bundle of the run in `root`; made now, from its work tree, if that is kept. Raises `FolderBusy`."""
     from bot.publish.bundle.files import OUTCOME
 
     if not root.is_dir():
@@ -111,11 +110,10 @@ def _last(root: Path, environment: Mapping[str, str]) -> Path:
     if (root / OUTCOME).is_file():
         return root.resolve()
     folder = RunFolder(root.resolve())
-    if not (folder.bundle / OUTCOME).is_file():
-        with held(folder.root):
-            from bot.run.salvage import salvage
+    if folder.has_tree or not (folder.bundle / OUTCOME).is_file():
+        from bot.run.salvage import salvage
 
-            salvage(folder.root, environment)
+        salvage(folder.root, environment)
     return folder.bundle
 
 

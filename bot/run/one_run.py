@@ -86,6 +86,7 @@ def _session(run: Run, provider: Provider, budget: RunBudget, last: Resumed | No
     if kept is not None:
         system, tools = kept.system, kept.tools
     run.journal.write(_header(run, provider, system, tools, limits))
+    run.job.folder.keep_header()
     for note in (*said, *run.skills.notes):
         run.journal.write(lines.Note(note))
     if last and last.files:

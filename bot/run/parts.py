@@ -249,7 +249,7 @@ class Run:
             number, self.trees.outfit(), self.gatekeeper.answer, self.looking_on.asked(number)
         )
         self._links |= links(self.trees.outfit().dependencies.folders, moves=self.confinement.moves)
-        self.job.folder.write_links(self._links)
+        self.job.folder.write_prepared(self._links, self.trees.made())
         self.trees.unpack(workshop, self.stop, home_only=number > 0)
         return workshop
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+import tempfile
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import __version__
-from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.journal_file import JournalFile, parse_journal, read_journal
 from bot.agent.loop import LoopEnd
-from bot.checkout.clone import Checkout
-from bot.checkout.git import Git
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_ends
 from bot.contracts import journal as lines
-from bot.contracts.errors import GateError, UsageError
+from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import (
     Denial,
     Outcome,
     StopReason,
 )
+from bot.contracts.wording import count_of
 from bot.gate.detect import Detector
 from bot.gate.redact import Redactor
-from bot.gate.tree import Verdict, judge_tree, untracked_files
+from bot.gate.tree import Verdict, judge_tree
 from bot.gate.verdict import MayWrite
 from bot.policy.decide import may_write
 from bot.run import conclude
@@ -32,6 +35,7 @@ from bot.run.asking import recorded_lets
 from bot.run.base import base_finder, base_policy, base_task
 from bot.run.evidence import recorded_evidence
 from bot.run.folder import RunFolder, has_begun, parent_folder
+from bot.run.lock import held
 from bot.run.masked import masked
 from bot.run.outputs import gather
 from bot.run.profiles import REPORT_FINDING, recorded_profile
@@ -66,8 +70,15 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
 
     `environment` is where secrets are looked for that the patch must not hold.
     """
+    if not root.is_dir():
+        raise UsageError(f"There is no run folder {root}.")
     folder = RunFolder(root.resolve())
-    recorded = read_journal(folder.journal)
+    with held(folder.root):
+        return _salvage(folder, environment, out)
+
+
+def _salvage(folder: RunFolder, environment: Mapping[str, str], out: Path | None) -> Salvaged:
+    recorded, damage = _journal(folder)
     checkout = _checkout(folder, recorded)
     request = recorded.header.request
     task = base_task(checkout, request)
@@ -81,7 +92,7 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
         started_at=header.started_at, ended_at=_last_change(folder), version=__version__,
     )  # fmt: skip
     profile = recorded_profile(header)
-    notes = (recorded.cut,) if recorded.cut else ()
+    notes = tuple(filter(None, (recorded.cut, damage)))
     if profile.read_only:
         notes, judged = (
             (*notes, *conclude.thrown_away(judged)),
@@ -109,18 +120,67 @@ def salvage(root: Path, environment: Mapping[str, str], out: Path | None = None)
     return Salvaged(outcome, bundle)
 
 
+def _journal(folder: RunFolder) -> tuple[JournalFile, str]:
+    """The journal, of a damaged one what comes before the damage, and what is said of that. The damaged file is set
+    aside. Raises `UsageError` if nothing says what the run was to do."""
+    try:
+        return read_journal(folder.journal), ""
+    except UsageError as error:
+        damage = error
+    data = folder.journal.read_bytes() if folder.journal.is_file() else b""
+    first, *rest = data.rstrip(b"\n").split(b"\n")
+    copy = folder.facts.read_bytes().rstrip() if folder.facts.is_file() else b""
+    header = next((row for row in (first, copy) if _reads([row])), None)
+    if header is None:
+        raise damage
+    rows = [header, *rest]
+    whole = bisect_left(range(1, len(rows) + 1), True, key=lambda count: not _reads(rows[:count]))
+    aside = folder.root / "journal.damaged.jsonl"
+    if data:
+        folder.journal.rename(aside)
+    folder.journal.write_bytes(b"\n".join(rows[:whole]) + b"\n")
+    kept = f"{count_of(whole, 'line')} of {len(rows)} could be read; the damaged file is {aside}"
+    return read_journal(folder.journal), f"The run's journal was damaged: {damage} {kept}."
+
+
+def _reads(rows: Sequence[bytes]) -> bool:
+    try:
+        parse_journal(b"\n".join(rows) + b"\n", "")
+    except UsageError:
+        return False
+    return True
+
+
 def _checkout(folder: RunFolder, recorded: JournalFile) -> Checkout:
     for root in (folder.history, folder.root):
-        if (root / "trusted.git").is_dir() and (root / "tree").is_dir():
-            git = Git(root / "trusted.git")
+        if (root / "tree").is_dir():
+            git = _trusted(root, folder, recorded)
             ends = recorded_ends(git)
             return Checkout(
                 git, root / "tree", recorded.header.base_sha, (),
                 policy_sha=ends.policy_sha, merge_base=ends.merge_base,
             )  # fmt: skip
-    raise UsageError(
-        f"The work tree of the run in {folder.root} is gone; its bundle, if it made one, is beside it."
-    )
+    made = f"; its result is in {folder.bundle}" if folder.bundle.is_dir() else ", and it made no bundle"
+    raise UsageError(f"The work tree of the run in {folder.root} is gone{made}.")
+
+
+def _trusted(root: Path, folder: RunFolder, recorded: JournalFile) -> Git:
+    """The run's own git directory; if that is gone or damaged, another one from the checkout that it came from."""
+    base, url = recorded.header.base_sha, recorded.header.request.clone_url
+    try:
+        git = Git(root / "trusted.git")
+        git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
+        return git
+    except (OSError, GitError) as error:
+        damage = error
+    try:
+        again = Path(tempfile.mkdtemp(prefix="again-", dir=folder.root))
+        return prepare(Source(url, base), again).git
+    except (OSError, AgentError) as error:
+        raise UsageError(
+            f"The git directory of the run in {folder.root} is gone or damaged ({damage}), and commit {base[:12]} "
+            f"cannot be had from {url} again ({error}). The run's work tree is whole: {root / 'tree'}"
+        ) from error
 
 
 def _judge(
@@ -128,10 +188,10 @@ def _judge(
 ) -> Verdict | GateError:
     git, base = checkout.git, checkout.base_sha
     try:
-        made = untracked_files(git, base, folder.prepared) if folder.prepared.is_dir() else frozenset()
+        links, made = folder.read_prepared()
         return judge_tree(
             git, base, checkout.tree, may_write=rule, passed_over=made, holds_secret=redactor.holds_secret,
-            links=folder.read_links(), edited=edited,
+            links=links, edited=edited,
         )  # fmt: skip
     except GateError as error:
         return error
