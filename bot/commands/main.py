@@ -104,7 +104,8 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         _summarise(verb, str(error))
         return int(error.exit_code)
     except KeyboardInterrupt:
-        print(f"slash-agent {verb}: cancelled", file=sys.stderr)
+        with suppress(OSError):  # the terminal may be gone
+            print(f"slash-agent {verb}: cancelled", file=sys.stderr, flush=True)
         return ExitCode.CANCELLED
     except BrokenPipeError:
         return ExitCode.DONE  # whoever read our output has gone away, as `head` does
@@ -156,12 +157,17 @@ def _written_out(verb: str, code: int) -> int:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """What a verb has under way is left by an exception, so that nothing of it stays behind."""
-    before = _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    """A signal that ends the program is raised as an exception, so that nothing of the verb's work stays behind. SIGHUP
+    stays ignored under `nohup`."""
+    ends = [_signal.SIGINT, _signal.SIGTERM]
+    if _signal.getsignal(_signal.SIGHUP) is not _signal.SIG_IGN:
+        ends.append(_signal.SIGHUP)
+    before = {number: _signal.signal(number, _signal.default_int_handler) for number in ends}
     try:
         yield
     finally:
-        _signal.signal(_signal.SIGINT, before)
+        for number, handler in before.items():
+            _signal.signal(number, handler)
 
 
 def _mask_secrets(verb: str) -> None:

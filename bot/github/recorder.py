@@ -59,6 +59,9 @@ class Recorder(Reads):
         which = f"comment {comment_id}" if comment_id else "the new comment"
         self.record(f"edit {which} on {repository}#{number}", body)
 
+    def delete_comment(self, repository: str, comment_id: int) -> None:
+        self.record(f"delete comment {comment_id} of {repository}")
+
     def add_reaction(
         self, repository: str, comment_id: int, content: str, review_comment: bool = False
     ) -> None:

@@ -50,6 +50,12 @@ class Threads(Border):
         path = f"/repos/{repository}/issues/comments/{comment_id}"
         self._send(doing, "PATCH", path, {"body": fit(body)}, nothing, safe=True)
 
+    def delete_comment(self, repository: str, comment_id: int) -> None:
+        doing = f"deleting comment {comment_id} of {repository}"
+        self._send(
+            doing, "DELETE", f"/repos/{repository}/issues/comments/{comment_id}", None, nothing, safe=True
+        )
+
     def add_reaction(
         self, repository: str, comment_id: int, content: str, review_comment: bool = False
     ) -> None:

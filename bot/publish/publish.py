@@ -91,6 +91,9 @@ def publish(
         raise GateError(told.failed(str(error))) from error
     except ThreadUntoldError:
         raise
+    except KeyboardInterrupt:
+        told.failed("Publishing was cancelled. Publish the bundle again, or run the job again.")
+        raise
     except AgentError as error:
         raise PublishError(told.failed(str(error))) from error
     # In a dry run the thread's comments are not there to be finished.

@@ -131,7 +131,7 @@ class _Handling:
         self.say = say
         self.watch = watch
         self.reader = Overheard(github)
-        self.place = _place(wanted, where)
+        self.place = place_of_event(wanted, where)
         self._policy: Policy | None = None
         self.finder: Finder | None = None
 
@@ -355,7 +355,8 @@ def _access(wanted: Asked) -> Access:
     return Access.STOP if stops else Access.TALK
 
 
-def _place(wanted: Asked, where: GitHubEnvironment) -> Place:
+def place_of_event(wanted: Asked, where: GitHubEnvironment) -> Place:
+    """Where the request of an event stands."""
     trigger = wanted.trigger
     return Place(
         wanted.repository.name,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.contracts.errors import PublishError
+from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.gate.github import know
@@ -27,10 +27,14 @@ from bot.publish.bundle.read import read_bundle
 from bot.publish.publish import publish
 from bot.publish.published import Published
 from bot.publish.rules import Read
+from bot.publish.thread.comments import edit_comments
+from bot.publish.thread.markers import OVER, PROGRESS
 from bot.run.again import event_behind
 from bot.run.base import finder_of
 from bot.run.clients import client_for
+from bot.run.event import place_of_event
 from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
+from bot.run.told import trouble_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,11 @@ def publish_bundle(
     In a job of the event that began the run, who asked for what in which thread is the event's to say: a bundle
     that says otherwise is not published. Without one, what the account may that it names is GitHub's to say.
     """
-    bundle = read_bundle(folder)
+    try:
+        bundle = read_bundle(folder)
+    except UsageError as error:
+        _close_progress(f"Publishing failed: {error}", environment, mask)
+        raise
     where = read_github_environment(environment)
     _check_entry(bundle.outcome.request, where, environment.get("SLASH_AGENT_TASK", ""))
     where = signed_in(where, where.acts_for or bundle.outcome.request.repository, Access.PUBLISH)
@@ -85,6 +93,31 @@ def publish_bundle(
             rules=know_rules,
         )
     return BundlePublished(bundle.outcome, published, finder)
+
+
+def _close_progress(trouble: str, environment: Mapping[str, str], mask: Callable[[str], None]) -> None:
+    """Without a bundle the event says which thread waits for a result. Only a progress comment that is there is
+    edited: nobody gets a new comment this way."""
+    name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
+    if not payload:
+        return
+    where = read_github_environment(environment)
+    given = Given(
+        where.repository,
+        environment.get("SLASH_AGENT_INSTRUCTION", ""),
+        environment.get("SLASH_AGENT_TASK", ""),
+        url=where.run_url,
+        target=where.target,
+    )
+    wanted = recognise(read_event(name, Path(payload)), given)
+    if isinstance(wanted, Ignored) or not wanted.number:
+        return
+    where = signed_in(where, wanted.repository.name, Access.TALK)
+    for secret in where.made.values():
+        mask(secret)
+    text = trouble_text(trouble, where.run_url)
+    place = replace(place_of_event(wanted, where), lines=0)
+    edit_comments(client_for(where, environment), place, {PROGRESS: text}, OVER)
 
 
 def _know_rules(

@@ -1,5 +1,5 @@
-"""SIGINT and SIGTERM become a cancelled run, so that what it has is still gated, bundled and reported. A second Ctrl-C
-ends the process, and everything it started, at once."""
+"""SIGINT, SIGTERM and SIGHUP become a cancelled run, so that what it has is still gated, bundled and reported. A second
+Ctrl-C ends the process, and everything it started, at once."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def _only_cancelled() -> None:
 def cancelled_by_signals(
     cancel: CancelToken, say: Say | None = None, cut_off: Callable[[], None] = _only_cancelled
 ) -> Iterator[None]:
-    """Fire `cancel` at the first SIGINT or SIGTERM, which `say` is told before. At the next SIGINT everything that this
-    process started is killed, `cut_off` has a moment to say so and to clean up, and the process ends: nothing that was
-    under way is waited for, and no exception is raised in it, which it might swallow.
+    """Fire `cancel` at the first SIGINT, SIGTERM or SIGHUP, which `say` is told before. At the next SIGINT everything
+    that this process started is killed, `cut_off` has a moment to say so and to clean up, and the process ends: nothing
+    that was under way is waited for, and no exception is raised in it, which it might swallow.
 
     Python's own part of a handler runs when the main thread gets to it, in the middle of whatever that does; so the
     number goes into a pipe before, and a thread that waits there does the rest.
@@ -53,7 +53,10 @@ def cancelled_by_signals(
     listening = _Listening(woken, cancel, say or to_standard_error, cut_off)
     # The numbers first: a handler without its pipe would make nothing of a signal.
     pipe_before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    before = {number: signal.signal(number, _in_the_pipe) for number in (signal.SIGINT, signal.SIGTERM)}
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else under `nohup`
+        ends.append(signal.SIGHUP)
+    before = {number: signal.signal(number, _in_the_pipe) for number in ends}
     try:
         yield
     finally:

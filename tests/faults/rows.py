@@ -114,6 +114,24 @@ GITHUB = (
         exit=0, says="", work=Work.PUBLISH,
     ),
     *rows(
+        "Git over HTTP fails once",
+        {
+            (fault, point): play
+            for fault, make in {
+                "connection dropped": drops, "server error (502)": partial(answers, 502),
+            }.items()
+            for point, play in {
+                "`run`, fetching the base commit": run(before=make("GET", "info/refs")),
+                "`publish`, reading the branches": publish(make("GET", "info/refs")),
+                "`publish`, pushing": publish(make("POST", "git-receive-pack")),
+            }.items()
+        }
+        | {
+            ("its answer is lost", "`publish`, pushing"): publish(drops("POST", "git-receive-pack", after=True)),
+        },
+        exit=0, says="", work=Work.PUBLISH,
+    ),
+    *rows(
         "GitHub's API refuses",
         {("403", f"`run`, reading {what}"): run(before=answers(403, *where)) for what, where in _BLOCKED.items()},
         exit=2, says="Blocked", work=Work.UNPAID,
@@ -170,7 +188,7 @@ SIGNALS = (
         "A signal",
         {
             (by.name, "`fix`, a command runs"): struck("fix", by, _IN_COMMAND, *_WAITING)
-            for by in (signal.SIGINT, signal.SIGTERM)
+            for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         },
         exit=130, says="ancelled", work=Work.BRANCH, status="partial",
     ),
@@ -178,9 +196,17 @@ SIGNALS = (
         "A signal",
         {
             (by.name, "`run`, a command runs"): struck("run", by, _IN_COMMAND, *_WAITING)
-            for by in (signal.SIGINT, signal.SIGTERM)
+            for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         },
         exit=130, says="ancelled", work=Work.PUBLISH, status="partial",
+    ),
+    *rows(
+        "A signal",
+        {
+            (by.name, "`publish`, before it pushes"): struck_at_github(by, 4)
+            for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        },
+        exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
     ),
     *rows(
         "The process is killed",

@@ -60,6 +60,7 @@ T = "TEXT"
 WRITES: dict[str, dict[str, Any]] = {
     "create_comment": {"number": 1, "body": T},
     "edit_comment": {"number": 1, "comment_id": 1, "body": T},
+    "delete_comment": {"comment_id": 1},
     "add_reaction": {"comment_id": 1, "content": "eyes"},
     "reply_to_review_comment": {"number": 1, "comment_id": 1, "body": T},
     "edit_review_comment": {"comment_id": 1, "body": T},

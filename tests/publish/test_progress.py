@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status, StopReason, WithheldFile
+from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.publish.body.footer import NO_LINKS
 from bot.publish.thread.comments import find_comment, with_mark
@@ -214,3 +215,31 @@ def test_a_state_is_shown_as_plain_text(text: str) -> None:
     assert len(shown.splitlines()) == 1
     assert "@all" not in shown
     assert "<!--" not in shown.replace("\\<", "")
+
+
+def test_two_runs_of_one_event_end_with_one_comment(world: World) -> None:
+    """Both look before either writes, as without the workflow's queue."""
+    looked = threading.Barrier(2)
+
+    class Looking(GitHub):
+        met = False
+
+        def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
+            there = list(super().comments(repository, number, since))
+            if not self.met:
+                self.met = True
+                looked.wait(60)
+            return iter(there)
+
+    def connect() -> GitHub:
+        github = world.github()
+        github.__class__ = Looking
+        return github
+
+    runs = [Progress(connect, place_in(world), interval=0.01) for _ in range(2)]
+    for run in runs:
+        run.update(ProgressState("Working on it"))
+    for run in runs:
+        run.close(ProgressState("Done"), timeout=60)
+    assert [run.problem for run in runs] == ["", ""]
+    assert len(ours(world)) == 1

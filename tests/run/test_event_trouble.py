@@ -180,6 +180,18 @@ def test_a_publishing_that_fails_keeps_the_bundle_and_can_be_done_again(
     assert not any("could not be published" in body for body in stage.bot_comments())
 
 
+def test_a_bundle_that_cannot_be_read_is_told_in_the_progress_comment(stage: Stage) -> None:
+    with ModelServer(mending()) as server:
+        assert stage.run(model=server).code == 0
+    (stage.bundle / "outcome.json").write_text("{")
+    event = str(stage.folder / "event.json")
+    failed = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=event)
+    assert failed.code == 2, failed.said
+    (told,) = stage.bot_comments()
+    assert "Publishing failed: " in told
+    assert "being published" not in told
+
+
 @pytest.mark.parametrize("path", ["/pulls$", "/issues/1/comments$", "git-receive-pack"])
 def test_an_answer_that_is_lost_after_its_effect_doubles_nothing(stage: Stage, path: str) -> None:
     stage.forge.drop_next("POST", path, after_effect=True)

@@ -127,6 +127,14 @@ class Progress:
         found = find_comment(host, self._place, PROGRESS)
         return found.id if found else None
 
+    def _only_one(self, host: Host, made: int) -> int:
+        """`made`, unless another run of the same event made one before: then ours goes, and that one is edited."""
+        first = self._found(host)
+        if first is None or first >= made:
+            return made
+        host.delete_comment(self._place.repository, made)
+        return first
+
     def _next(self, not_before: float) -> ProgressState | None:
         """The newest state, once it may be written; `None` when closed and nothing is left."""
         with self._changed:
@@ -141,6 +149,8 @@ class Progress:
         fields = {**self._fields, **(OVER if state.over else ON), **state.fields}
         body = with_mark(self._place, PROGRESS, state.text(), fields)
         if comment_id is None:
-            return host.create_comment(self._place.repository, self._place.number, body).id
+            return self._only_one(
+                host, host.create_comment(self._place.repository, self._place.number, body).id
+            )
         host.edit_comment(self._place.repository, self._place.number, comment_id, body)
         return comment_id
