@@ -6,6 +6,7 @@ The work tree's `.git` is for the agent: it may be read, changed or wrecked; not
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -73,7 +74,20 @@ def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
     except OSError as error:
         raise CheckoutError(f"the checkout in {folder} failed: {error.strerror or error}") from error
     except GitError as error:
-        raise CheckoutError(f"the checkout in {folder} failed: {error.detail}") from error
+        raise CheckoutError(
+            f"the checkout in {folder} failed: {error.detail}{_lacking(source, error.detail)}"
+        ) from error
+
+
+def _lacking(source: Source, detail: str) -> str:
+    """What helps if a repository on this machine lacks objects of the commit."""
+    if remote.is_remote(source.url) or "unable to read" not in detail:
+        return ""
+    git = f"git -C {shlex.quote(source.url)}"
+    return (
+        f". {source.url} lacks objects of this commit. If it is a partial clone, bring them with "
+        f"`{git} fetch --refetch --no-filter`; else see what is damaged with `{git} fsck`"
+    )
 
 
 def materialise(

@@ -218,7 +218,7 @@ def _newly_failing(check: CheckResult) -> Iterator[str]:
 
 def _why(check: CheckResult) -> str:
     """Why a check says nothing, in the words of the run that did not run."""
-    silent = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
+    silent = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.NOT_RUN)
     return next((run.note for run in (check.after, check.before) if run.state in silent), "")
 
 

@@ -301,3 +301,17 @@ def test_git_python_is_not_imported_for_a_local_checkout(repository: Repository,
         cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "False\n"
+
+
+def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(
+    repository: Repository, tmp_path: Path
+) -> None:
+    """Breaks: bot/checkout/clone.py "{_lacking(source, error.detail)}"."""
+    git(repository.path, "config", "uploadpack.allowFilter", "true")
+    url = repository.path.as_uri()
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", url, "partial")
+    partial = tmp_path / "partial"
+    with pytest.raises(CheckoutError, match="fetch --refetch --no-filter`"):
+        prepare(Source(str(partial), "HEAD"), tmp_path / "run")
+    git(partial, "fetch", "-q", "--refetch", "--no-filter")
+    assert (prepare(Source(str(partial), "HEAD"), tmp_path / "again").tree / "a.txt").read_text() == "one\n"

@@ -167,6 +167,14 @@ def test_related_tests_are_told_as_such() -> None:
     assert "            related tests only; make test was not run as a whole: over 5 minutes" in lines
 
 
+def test_why_a_check_did_not_run_is_told() -> None:
+    """Breaks: bot/commands/result.py ", CheckState.NOT_RUN)"."""
+    ended = CheckRun(CheckState.NOT_RUN, note="The tool host failed during bash: the tool host ended.")
+    lines = result_lines(make_outcome(checks=(CheckResult("t", "make test", PASSED, ended),)))
+    at = lines.index("  check     make test: before passed, after not run")
+    assert lines[at + 1] == "            The tool host failed during bash: the tool host ended."
+
+
 def test_each_newly_failing_test_is_told_with_its_reason() -> None:
     tests = TestChanges(
         broken=("a::b", "a::c"), counts=(("broken", 12),), reasons=(("a::b", "assert 1 == 2\x1b[2J"),)
