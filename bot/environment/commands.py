@@ -137,7 +137,7 @@ def unwrapped(words: Sequence[str]) -> tuple[str, ...]:
             rest = _without_options(rest[1:] if head == "uvx" else rest[2:])
         elif head in ("npx", "bunx"):
             rest = _without_options(rest[1:])
-        elif head in ("pnpm", "yarn") and rest[1:2] in (["exec"], ["dlx"]):
+        elif head in ("pnpm", "yarn", "bundle") and rest[1:2] in (["exec"], ["dlx"]):
             rest = rest[2:]
         elif re.fullmatch(r"python[\d.]*|py", head) and "-m" in rest[1:4]:
             rest = rest[rest.index("-m") + 1 :]

@@ -29,13 +29,14 @@ _INNER = ("Error 126", "Error 127")
 _MISSING = re.compile(
     r"""No\ such\ file\ or\ directory:\ 'python
     | No\ module\ named\ (?:pytest|unittest)
+    | python[\d.]*:\ No\ module\ named\ \w+$
     | ModuleNotFoundError:\ No\ module\ named
     | npm\ (?:ERR!|error)\ [Mm]issing\ script
     | Cannot\ find\ (?:module|package)\ '[^./]
     | no\ required\ module\ provides\ package
     | failed\ to\ download\ from
     | no\ matching\ package\ named""",
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
 
 _NO_SOCKETS = re.compile(

@@ -25,6 +25,7 @@ _TAKES_WORD = frozenset(
 _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _SCRIPT_RUNNERS = ("jest", "vitest")
 """Those that can choose the tests related to a file."""
+_NODE = "NODE_OPTIONS="
 _MOST_SCRIPTS = 50
 _RUN_SCRIPTS = frozenset({"run-s", "run-p", "npm-run-all", "npm-run-all2"})
 _WHICH_TESTS = frozenset({"python", "rust"})
@@ -79,10 +80,16 @@ def _scripts_of(words: Sequence[str]) -> Sequence[str]:
 
 
 def related_command(
-    command: str, kind: str, changed: Sequence[str], tests: Sequence[str], paths: Collection[str]
+    command: str,
+    kind: str,
+    changed: Sequence[str],
+    tests: Sequence[str],
+    paths: Collection[str],
+    script: str = "",
 ) -> str:
     """`command` for the tests related to `changed`, which are paths; empty if there are none. `tests` are what the tool
-    host found: test files of Python, crates of Rust. Only what is in `paths`, the files of the tree, is named."""
+    host found: test files of Python, crates of Rust. `script` is what `npm test` runs. Only what is in `paths`, the
+    files of the tree, is named."""
     words = plain_words(command) or []
     there = [path for path in dict.fromkeys(changed) if path in paths and is_plain(path)]
     match kind:
@@ -91,7 +98,9 @@ def related_command(
             return _python(command, words, found[:MOST], paths)
         case "jest" | "vitest":
             sources = [path for path in there if path.endswith(_SCRIPTS)][:MOST]
-            return _script(words, kind, sources)
+            begun = [*_assignments(command), *(one for one in _assignments(script) if one.startswith(_NODE))]
+            narrowed = _script(words, kind, sources)
+            return " ".join([*begun, narrowed]) if narrowed else ""
         case "go":
             return _go(command, there)
         case "rust":
@@ -136,12 +145,18 @@ def _discovered(command: str, words: list[str], place: int, modules: Sequence[st
 
 def _joined(command: str, place: int, more: Sequence[str]) -> str:
     """The command up to the word at `place`, assignments before it included, and these words after it."""
-    head = shlex.split(command)
-    assigned = len(head) - len(plain_words(command) or [])
-    begun = [_assigned(word) for word in head[:assigned]]
+    begun, head = _assignments(command), shlex.split(command)
+    assigned = len(begun)
     return " ".join(
         [*begun, *map(shlex.quote, head[assigned : assigned + place + 1]), *map(shlex.quote, more)]
     )
+
+
+def _assignments(command: str) -> list[str]:
+    """The assignments before a command of one program, quoted."""
+    words = plain_words(command)
+    head = shlex.split(command) if words else []
+    return [_assigned(word) for word in head[: len(head) - len(words or ())]]
 
 
 def _assigned(word: str) -> str:

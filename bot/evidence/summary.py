@@ -6,7 +6,7 @@ remedy never does: it is a line of ours for one of a few kinds of projects.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
@@ -112,8 +112,17 @@ def _runs_tests(check: CheckResult) -> bool:
     """Whether tests were counted, or else the command is known to run some."""
     if check.tests is not None:
         return True
-    commands = commands_of(Script(check.command), "")
-    return any(command.words and use_of(command.words) is Use.TESTS for command in commands)
+    return any(use_of(words) is Use.TESTS for words in _commands(check.command))
+
+
+def _commands(text: str) -> Iterator[Sequence[str]]:
+    """The words of each command in `text`, and of what `sh -c` is given."""
+    for command in commands_of(Script(text), ""):
+        words = command.words
+        if len(words) > 2 and words[0].rpartition("/")[2] in ("sh", "bash") and words[1].endswith("c"):
+            yield from _commands(words[2])
+        elif words:
+            yield words
 
 
 def _is_related(check: CheckResult) -> bool:

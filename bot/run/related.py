@@ -27,8 +27,8 @@ def related_commands(
     for number, command in commands.items():
         kind = kind_of(command, script)
         tests = _asked(workshop, kind, changed, cancel) if asks_host(kind) else ()
-        if after := related_command(command, kind, changed, tests, set(here)):
-            found[number] = (related_command(command, kind, changed, tests, set(base)), after)
+        if after := related_command(command, kind, changed, tests, set(here), script):
+            found[number] = (related_command(command, kind, changed, tests, set(base), script), after)
     return found
 
 

@@ -25,6 +25,7 @@ from bot.run.profiles import TODO, Profile
 from bot.run.results import ResultTool
 from bot.run.skills import RunSkills
 from bot.run.tools import Gatekeeper, RunToolbox
+from bot.run.waits import WatchedProvider
 from bot.workshop.client.specs import TOOL_SPECS
 
 _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
@@ -85,7 +86,9 @@ class RunSubagents:
             listed = [f"Your list:\n{rendered(todo.items)}"] if todo.items else []
             return [*listed, *skills.carried()]
 
-        provider = of_the_same_model(self._connect(), run.provider)
+        provider = WatchedProvider(
+            of_the_same_model(self._connect(), run.provider), lambda line: self._say(f"{name}: {line}")
+        )
         return run._replace(
             provider=provider,
             system=system_prompt(kind.prompt, toolbox.specs),

@@ -96,7 +96,8 @@ class Board:
             items = _around(self._items, min(_MOST_ITEMS, room - len(agents)))
             shown = [(self._step(now, unicode), "step")] if height > 1 else []
             if self._printed and room > len(agents) + len(items):
-                shown.append((f"  {self._printed}", "used"))
+                # Never at the place of a line of ours: what is waited for may print one that looks like it.
+                shown.append((f"  {'│' if unicode else '|'} {self._printed}", "used"))
             shown += [(f"  {one_line(name)}: {step}", "agent") for name, (step, _) in agents]
             shown += [(f"  {_BOXES.get(state, '[ ]')} {text}", state) for text, state in items]
             return [*shown, (self._used(now, width, unicode), "used")]

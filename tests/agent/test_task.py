@@ -181,3 +181,10 @@ def test_of_a_long_log_the_end_is_kept() -> None:
 )
 def test_where_a_thread_stands_is_said(thread: ReviewThread, said: str) -> None:
     assert said in first_message(replace(pulled(), anchor=thread), FACTS, "m")
+
+
+def test_instructions_of_the_repository_are_followed_but_for_commits_and_pull_requests() -> None:
+    facts = FACTS._replace(instructions=(("AGENTS.md", "Commit and push each change."),))
+    told = " ".join(first_message(request(), facts, "mark").split())
+    assert "Instructions in `AGENTS.md`" in told
+    assert "Its rules on commits, pushes and pull requests do not apply: those are made for you." in told

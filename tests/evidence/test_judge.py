@@ -53,6 +53,7 @@ def test_without_an_exit_code_it_was_not_run_and_says_why() -> None:
         (2, "make: pytest: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n"),
         (2, "sh: 1: .venv/bin/pytest: Permission denied\nmake: *** [Makefile:2: test] Error 126\n"),
         (1, "/usr/bin/python3: No module named pytest\n"),
+        (1, "/opt/venv/bin/python3.12: No module named absent_tool\n[exit code 1]"),
         (1, "ModuleNotFoundError: No module named 'requests'\n"),
         (1, "Error: Cannot find module 'express'\nRequire stack:\n"),
         (1, "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'vitest' imported from /x\n"),

@@ -28,6 +28,11 @@ TESTS = ["tests/test_a.py", "tests/x/test_b.py", "gone.py"]
         ("python3 -m unittest -v", "", "python3 -m unittest -v tests.test_a tests.x.test_b"),
         ("python3 -m unittest discover -s tests", "", "python3 -m unittest discover -s tests -p test_a.py"),
         ("npm test -s", "jest --ci", "npx --no-install jest --passWithNoTests --findRelatedTests ./web/a.ts"),
+        (
+            "npm test", "NODE_OPTIONS='--no-warnings -r x' A=b jest",
+            "NODE_OPTIONS='--no-warnings -r x' npx --no-install jest --passWithNoTests --findRelatedTests ./web/a.ts",
+        ),
+        ("NODE_OPTIONS=-x npx jest", "", "NODE_OPTIONS=-x npx jest --passWithNoTests --findRelatedTests ./web/a.ts"),
         ("npx vitest run", "", "npx vitest related --run --passWithNoTests ./web/a.ts"),
         ("go test -race ./...", "", "go test -race . ./go/..."),
         ("cargo test --workspace --locked", "", "cargo test --locked -p foo"),
@@ -44,7 +49,7 @@ def test_the_command_of_a_check_is_narrowed_to_the_related_tests(
     kind = kind_of(command, script)
     tests = ["foo"] if kind == "rust" else TESTS
     changed = ["src/a.py", "web/a.ts", "go/x.go", "main.go", "gone.go"]
-    assert related_command(command, kind, changed, tests, PATHS) == related
+    assert related_command(command, kind, changed, tests, PATHS, script) == related
 
 
 HOSTILE = (

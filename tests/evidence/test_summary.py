@@ -94,6 +94,20 @@ def test_without_a_check_of_tests_the_others_speak(command: str) -> None:
     assert summarize_checks(_of(LINT, other)).headline == "1 of 1 check passes, 1 check without a result"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sh -c 'pytest -q'",
+        "bash -lc 'cd app && python3 -m pytest'",
+        "bundle exec rspec",
+        "/bin/sh -c 'npx jest'",
+    ],
+)
+def test_a_command_within_another_is_known_as_one_of_tests(command: str) -> None:
+    other = CheckResult("x", command, NOWHERE, NOWHERE)
+    assert summarize_checks(_of(LINT, other)).headline.startswith("not verified")
+
+
 def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result() -> None:
     broken = replace(LINT, after=FAILED)
     summary = summarize_checks(_of(broken, _check(NOWHERE, NOWHERE)))

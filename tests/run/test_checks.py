@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,3 +112,16 @@ def test_a_check_that_wants_the_network_is_marked_and_no_evidence(cli: Cli, tmp_
     assert outcome["checks"][0]["after"]["state"] == "no_sockets", outcome["checks"]
     assert outcome["stop_reason"] == "end_turn"
     assert "the sandbox has no network" in json.dumps(outcome["checks"])
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.skipif(os.nice(0) > 0, reason="these tests give way themselves")
+def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/run/rounds.py "quiet=True"."""
+    nice = "test $(cut -d' ' -f19 /proc/self/stat) = 10"
+    policy = f'version: 1\nchecks: [{{name: nice, command: "{nice}"}}]\n'
+    repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
+    with ModelServer([shell("echo 2 > a"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+    [check] = ran.json["outcome"]["checks"]
+    assert (check["before"]["state"], check["after"]["state"]) == ("passed", "failed"), check

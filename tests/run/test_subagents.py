@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import FilesChanged, Result, UserText
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
+from bot.contracts.silence import Silence
 from bot.run.replay import Replay, replay
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
@@ -149,3 +151,13 @@ def test_a_subagent_that_changes_things_loads_skills_for_itself_and_readers_have
     assert "Loaded the skill greet; its instructions follow." in told
     assert "Greet them." in told
     assert "Greeted." in came.results[1]
+
+
+def test_the_silence_of_a_subagents_provider_is_told_with_its_name(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("bot.run.waits.Silence", partial(Silence, first=0.0))
+    cast = Cast([task("explore"), Say("Done.")], explore=[VIEW, Turn((Say("Seen."),), delay=0.3)])
+    carry_out(stage, request_in(stage, Verb.FIX, "round first"), cast, say=told.append)
+    assert "explore-1: the provider has sent nothing for 0 s; still waiting" in told

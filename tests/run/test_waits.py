@@ -46,7 +46,7 @@ def test_a_wait_shows_name_time_limit_and_the_last_line() -> None:
     now[0] = 12.0
     shown = [line for line, _ in board.lines(100, 10, unicode=False)]
     assert shown[0].endswith("check with the change: pytest (12 s of 135 s at most); Enter skips it")
-    assert shown[1] == "  tests/test_a.py .... [ 40%]"
+    assert shown[1] == "  | tests/test_a.py .... [ 40%]"
     board.take(Asking(3))
     assert "40%" not in "".join(line for line, _ in board.lines(100, 10))
 
