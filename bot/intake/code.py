@@ -19,7 +19,7 @@ _WORDS = re.compile(
     r"[^`~\r\n]*+(?:`{3,}+|~{3,}+)[ \t]*+(?:[\w+#./-]{1,40}+(?![\w+#./-]))?+([ \t]*+\S[^\r\n]*)"
 )
 
-_TABLE = re.compile(
+TABLE = re.compile(  # the row of dashes under a table's head
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\r?$", re.MULTILINE
 )
 _INSIDE = r"[^`\r\n]"
@@ -100,6 +100,6 @@ def marked(text: str, found: Found) -> str:
 
 
 def _certain_to(text: str, start: int, end: int) -> int:
-    pattern = _CERTAIN_IN_TABLE if _TABLE.search(text, start, end) else _CERTAIN
+    pattern = _CERTAIN_IN_TABLE if TABLE.search(text, start, end) else _CERTAIN
     certain = pattern.match(text, start, end)
     return certain.end() if certain else start

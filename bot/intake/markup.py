@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from bot.intake.code import BEGIN, END
+from bot.intake.drawn import shown_code, without_surplus_cells, without_undrawn
 from bot.intake.elements import BREAK, TAKEN_OUT, TEXT, without_elements
 from bot.intake.entities import Entities
 from bot.intake.found import Found, lines_of, lines_with
@@ -32,10 +33,11 @@ class Markup:
 
     def without_hidden(self, text: str, found: Found) -> str:
         """The marked `text` without its marks and what is hidden in it, which goes to `found`."""
+        text = without_surplus_cells(text, found)
         if BEGIN not in text and END not in text:
             return self._cleaned(text, found)
         parts = _CODE.split(text)
-        codes = parts[1::2]
+        codes = _shown_codes(parts, found)
         if text.count(BEGIN) + text.count(END) > 2 * len(codes):
             # A comment took the other mark with it.
             parts[::2] = [part.translate(_NO_MARKS) for part in parts[::2]]
@@ -49,15 +51,25 @@ class Markup:
         return "".join(parts)
 
     def _cleaned(self, text: str, found: Found) -> str:
-        if not any(sign in text for sign in ("<", "&", "](", "![", "]:")):
+        if not any(sign in text for sign in ("<", "&", "](", "][", "![", "]:", "$")):
             return text
-        text = without_unshown(text, found)
+        text = without_undrawn(without_unshown(text, found), found)
         text = self._entities.without(without_elements(text, found), found)
         shown, count = _IMAGE.subn("![]", text)
         found.add(TEXT, count, lines_with(_IMAGE, text))
         parts = _TITLE.split(shown)
         found.add(TEXT, len(parts) // 2, _lines(_TITLE, shown))
         return "".join(parts)
+
+
+def _shown_codes(parts: list[str], found: Found) -> list[str]:
+    codes: list[str] = []
+    lines = 0
+    for before, code in zip(parts[::2], parts[1::2], strict=False):
+        lines += before.count("\n")
+        codes.append(shown_code(code, before[-1:], lines, found))
+        lines += code.count("\n")
+    return codes
 
 
 def _lines(pattern: re.Pattern[str], text: str) -> Iterator[int]:

@@ -64,6 +64,7 @@ _MARKDOWN = [
     *["<div>\n", "</div>\n", "<pre>\n", "</pre>\n", "<script>\n", "</script>\n", "<b>\n", "<td>", "<x-y>\n"],
     *['<b a="', '">', "<b a='", "'>", "<a\n", ">", "<!-- ", " -->", "<!--\n", "-->\n", "<?", "?>", "<!X"],
     *["<http:", "<a@b", "<textarea>\n", *["<i hidden>WORD</i>"] * 9, *["\n<p hidden>WORD</p>\n"] * 3],
+    *["<rp>WORD</rp>"] * 3,
 ]
 _WORD = re.compile(r"w\d+w")
 _PATCH = [

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from bot.gate import blocks
 from bot.gate.text import clean_line, clean_markdown, clean_message, split_code
+from bot.publish.change.commit import clean_message as commit_message
+from tests.support.outcomes import make_outcome, make_request
 from tests.support.text_oracle import fault, live
 from tests.support.text_oracle import text as random_text
 
@@ -334,3 +336,12 @@ def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: p
     assert markdown(text) == f"````\n{text}````\n"
     assert clean_message("@ada:\n```py\n@bob\n```\n", 100) == f"@{BREAK}ada:\n```py\n@{BREAK}bob\n```\n"
     assert list(split_code("a\u202e\n```py\nx\n```\n")) == [(False, "a\n```py\nx\n```\n")]
+
+
+def test_a60_a_commit_links_to_no_thread_of_another_repository() -> None:
+    request = make_request(repository="o/r", clone_url="https://ghe.example/o/r.git")
+    for host in ("github.com", "ghe.example"):
+        text = f"Tidy up\n\nSee https://{host}/other/repo/issues/1 and https://github.com/o/r/pull/2."
+        message = commit_message(text, make_outcome(request=request))
+        assert f"https://{host}/other" not in message
+        assert "https://github.com/o/r/pull/2" in message

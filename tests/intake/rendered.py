@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 # Raw HTML is left in: GitHub takes out elements that act, but not those that only do not show.
 _AS_GITHUB = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES
 
-_UNSEEN = "[hidden], script, style, textarea"
+_UNSEEN = "[hidden], script, style, textarea, rp"
 
 
 def seen(markdown: str) -> str:

@@ -74,13 +74,15 @@ def clean_message(message: str, outcome: Outcome) -> str:
     """The message of a bundle, through the text gate, without trailers: who signs is not its to say."""
     if withhold_if_secret(message):
         return title(outcome)
-    request = outcome.request
-    hosts = {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
-    message = foreign_threads_broken(message, request.repository, hosts)
     subject, _, rest = message.strip().partition("\n")
     lines = clean_message_body(rest, _MESSAGE_LIMIT).splitlines()
     body = "\n".join(line.rstrip() for line in lines if not _TRAILER.match(line.strip()))
-    return f"{clean_line(subject, _SUBJECT_LIMIT) or title(outcome)}\n\n{body.strip()}".strip()
+    whole = f"{clean_line(subject, _SUBJECT_LIMIT) or title(outcome)}\n\n{body.strip()}".strip()
+    request = outcome.request
+    # GitHub leaves a note in each thread that a pushed commit links to.
+    return foreign_threads_broken(
+        whole, request.repository, {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
+    )
 
 
 def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: bool, host: str) -> str:
