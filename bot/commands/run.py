@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         task=arguments.task,
     )
     if arguments.prepare:
-        return _prepare(replace(asked, prepare=arguments.prepare, dry_run=True))
+        return _prepare(replace(asked, prepare=arguments.prepare))
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
     with looking_on(arguments, "run", out) as looking:
@@ -109,10 +109,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _prepare(asked: EventRun) -> ExitCode:
-    """Nothing is written to GitHub. What fails here, the run itself comes to, and says it where people look."""
+    """What fails here, the run itself comes to, and says it where people look."""
     actions = Actions(os.environ, sys.stdout)
     try:
-        ended = run_event(asked, os.environ, lambda write: None, actions.print, actions.add_mask)
+        ended = run_event(asked, os.environ, actions.print, actions.print, actions.add_mask)
     except AgentError as error:
         actions.print(f"note: the environment was not prepared before the run: {error}")
         return ExitCode.DONE

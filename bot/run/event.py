@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 
+_CANCELED = "**The run was canceled** while what the checks need was installed. Nothing was changed."
 # What needs something that was said before in the thread.
 _OF_EARLIER = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
 
@@ -171,7 +172,8 @@ class _Handling:
             decided = self.decide(event)
         except PolicyError as error:
             # Whoever could mend the file is told; to others it is no business of theirs.
-            if self.somebody_waits and isinstance(self.build(event, load_policy(None)), Request):
+            waits = self.somebody_waits and not self.asked.prepare
+            if waits and isinstance(self.build(event, load_policy(None)), Request):
                 self.tell_trouble(error)
             raise
         if isinstance(decided, Ignored):
@@ -197,6 +199,9 @@ class _Handling:
 
         request = replace(decided, policy_file=self.where.policy_file)
         outputs = prepare_environment(self.asked, request, self.where, self.environment, self.watch)
+        if "canceled" in outputs:
+            run = f" · [run]({self.where.run_url})" if self.where.run_url else ""
+            tell(self.host, self.place, f"{_CANCELED}{run}", self.watch)
         return EventEnded(ExitCode.DONE, "", prepared=outputs)
 
     def tell_trouble(self, error: AgentError) -> None:

@@ -43,7 +43,8 @@ Say = Callable[[str], None]
 def prepare_environment(
     asked: EventRun, request: Request, where: GitHubEnvironment, environment: Mapping[str, str], say: Say
 ) -> Mapping[str, str]:
-    """The step's outputs: `key` if there is something to install that is not there, `made` if it was installed."""
+    """The step's outputs: `key` if there is something to install that is not there, and what came of installing it:
+    `made` or `canceled`, neither if it failed."""
     if request.verb not in MODEL_VERBS or not profile_of(request).setup:
         return {}
     request = replace(request, pull=None)
@@ -64,7 +65,7 @@ def prepare_environment(
             if asked.prepare == "key":
                 return {"key": store.key}
             making = _Making(asked, request, environment, folder, checkout, policy)
-            return {"made": "true"} if making.make(preparation, store, say) else {}
+            return making.make(preparation, store, say)
     finally:
         folder.drop()
 
@@ -81,11 +82,11 @@ class _Making:
         self.checkout = checkout
         self.policy = policy
 
-    def make(self, preparation: Preparation, store: EnvironmentStore, say: Say) -> bool:
-        """Whether it was installed. Without a network there is nothing to install from, and the run says so."""
+    def make(self, preparation: Preparation, store: EnvironmentStore, say: Say) -> Mapping[str, str]:
+        """Without a network there is nothing to install from, and the run says so."""
         confinement = first_that_holds(*candidates(self.asked.sandbox)).confinement
         if not confinement.gives_way_out:
-            return False
+            return {}
         checkout, policy = self.checkout, replace(self.policy, setup=preparation.setup)
         kept = Detector(Redactor(known_secrets(self.environment)), base_finder(checkout, policy)).kept
         network = Network(policy, self.request, profile_of(self.request), self.environment)
@@ -103,7 +104,7 @@ class _Making:
             trees.begin(stop)
             made = trees.made()
         if stop.fired:
-            return False
+            return {"canceled": "true"}
         store.write(Record(made, trees.failure))
         remove(store.folder.prepared / ".git")
-        return not trees.failure
+        return {} if trees.failure else {"made": "true"}

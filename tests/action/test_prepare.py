@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tests.support.warm import warm_venv
 
 pytestmark = pytest.mark.bubblewrap
 
+BOT = "github-actions[bot]"
 KEY = "sk-canary-7be2"
 ONE_JOB = {
     "contents": "write",
@@ -156,3 +159,24 @@ def test_a82_an_environment_of_another_key_is_not_used(stage: Stage) -> None:
     ran = on_a_fresh_machine(runner)
     assert "the environment is prepared already" not in ran.log
     assert "setup: [ -d .venv ]" in ran.steps["run"].log
+
+
+def test_a_run_that_is_cancelled_while_it_is_prepared_ends_its_comment(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, BASE)
+    asked = stage.sample.event["comment"]["id"]
+    mark = f"<!-- slash-agent progress request={asked} state=on -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")
+    (stage.folder / "work").mkdir()
+    places = {"GITHUB_WORKSPACE": stage.folder / "work", "SLASH_AGENT_PREPARED": stage.temp / "prepared"}
+    process = subprocess.Popen(
+        stage.run_command("--prepare", "make"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=stage.environment(stage.sample.run_token, **{name: str(place) for name, place in places.items()}),
+    )  # fmt: skip
+    assert process.stdout is not None
+    line = next((line for line in process.stdout if line.startswith("setup: ")), "")
+    process.send_signal(signal.SIGINT)
+    said = line + process.communicate(timeout=240)[0]
+    [comment] = stage.bot_comments()
+    assert comment.startswith("**The run was canceled** while what the checks need was installed."), said
+    assert "state=on" not in comment
+    assert not (stage.temp / "prepared" / "prepared.json").exists()
