@@ -43,10 +43,11 @@ _CUT = "…"
 _ZERO_WIDTH = "\u200b"
 _IMAGE = re.compile(r"!(?=\[)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_MENTION = re.compile(r"@(?=[A-Za-z0-9._-])")
-# At the beginning of a line or of a table's cell, after anything that shows no word.
+_MENTION = re.compile(r"@(?=\\{0,3}[A-Za-z0-9._-])")
+# At the beginning of a line or of a table's cell, after anything that shows no word, links without text among it.
 _SLASH_COMMAND = re.compile(
-    r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|[^\w\n/|&]|_)*+)/(?=[*_~\\]{0,9}[A-Za-z])", re.MULTILINE
+    r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|\[[^\[\]\w\n]*+\]\([^()\n]*+\)|[^\w\n/|&]|_)*+)/(?=[*_~\\]{0,9}[A-Za-z])",
+    re.MULTILINE,
 )
 # White space and Markdown's own characters between the words and the number do not show, or do not matter.
 _CLOSING = re.compile(

@@ -321,6 +321,8 @@ def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts() -> None:
         "  - # [](x)/agent\u20291. |   ```mermaid\n\t|-|-|",
         "x+>x)**;<\n /~x@.) [\u2028#+*/$\\:+~)",
         "/~agent~ fix",
+        "+ | - |\r |-|-|\n\n    > [](x)/agent\n",
+        "<<#x|x@1@\\.x:>",
         "# [](x)/**agent** fix",
     ],
 )

@@ -79,10 +79,9 @@ def clean_message(message: str, outcome: Outcome) -> str:
     body = "\n".join(line.rstrip() for line in lines if not _TRAILER.match(line.strip()))
     whole = f"{clean_line(subject, _SUBJECT_LIMIT) or title(outcome)}\n\n{body.strip()}".strip()
     request = outcome.request
+    hosts = {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
     # GitHub leaves a note in each thread that a pushed commit links to.
-    return foreign_threads_broken(
-        whole, request.repository, {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
-    )
+    return foreign_threads_broken(whole, request.repository, hosts)
 
 
 def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: bool, host: str) -> str:
