@@ -24,7 +24,8 @@ class TestChanges:
     `broken` passed before and fail now, `mended` failed before and pass now; `appeared` and `vanished` were run on one
     side only, the latter "did not run", never "fixed". `flaky` both failed and passed on the same code; of them
     `newly_flaky` passed before the change. Of those that `appeared`, `new_failing` fail. `note` says what makes the
-    comparison doubtful. `reasons` are pairs of a test that is newly failing and why, in one line of the runner's.
+    comparison doubtful. `edited`: each one that was mended is in a test file that the change edits. `reasons` are
+    pairs of a test that is newly failing and why, in one line of the runner's.
     """
 
     __test__ = False
@@ -41,6 +42,7 @@ class TestChanges:
     note: str = ""
     newly_flaky: tuple[str, ...] = ()
     new_failing: tuple[str, ...] = ()
+    edited: bool = False
     reasons: tuple[tuple[str, str], ...] = ()
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -179,16 +180,16 @@ CHECKERS: tuple[Checker, ...] = (
         "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--workspace", "--all-targets",
          "--keep-going"), "cargo",
         ("path",), exits=(0, 101), settings=(
-            "**/Cargo.toml", "Cargo.lock", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml",
+            "**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml",
         ), hides=_ANY, unread=_NO_CODE, blinded=True,
     ),
     Checker(
         "gopls", "gopls", ("check",), "placed", ("path",), ("version",), unit="utf-8", suffixes=(".go",),
-        settings=("**/go.mod", "go.sum", "go.work"), hides=_ANY, unread=_GO_SYNTAX,
+        settings=("**/go.mod", "go.work"), hides=_ANY, unread=_GO_SYNTAX,
     ),
     Checker(
         "go-vet", "go", ("vet", "./..."), "placed", ("path",), ("version",), exits=(0, 1, 2), unit="utf-8",
-        settings=("**/go.mod", "go.sum", "go.work"), instead_of=("gopls",), together=True,
+        settings=("**/go.mod", "go.work"), instead_of=("gopls",), together=True,
         hides=_ANY, unread=_GO_SYNTAX, blinded=True,
     ),
     Checker("shellcheck", "shellcheck", ("-f", "json1"), "shellcheck", suffixes=(".sh", ".bash"),
@@ -203,12 +204,24 @@ CHECKERS: tuple[Checker, ...] = (
 
 def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
     """Whether a change of `path` changes what `checker` looks for; `texts` are what the file holds on either side. One
-    that many share counts where it speaks of the checker."""
+    that many share counts if it speaks of the checker, `pyproject.toml` if what it says to it differs."""
     if not any(_is_named(path, setting, checker.folder) for setting in checker.settings):
         return False
     words = (checker.name, "typescript") if checker.name == "tsc" else (checker.name,)
-    shared = PurePosixPath(path).name in _SHARED_SETTINGS
-    return not shared or any(word in text for text in texts for word in words)
+    name = PurePosixPath(path).name
+    if name == "pyproject.toml":
+        old, new = (_of_pyproject(text, checker.name) for text in texts)
+        return old != new
+    return name not in _SHARED_SETTINGS or any(word in text for text in texts for word in words)
+
+
+def _of_pyproject(text: str, name: str) -> object:
+    """What such a file says to a checker; all of it if it cannot be read."""
+    try:
+        settings = tomllib.loads(text)
+        return settings.get("tool", {}).get(name), settings.get("project", {}).get("requires-python")
+    except (ValueError, RecursionError, AttributeError):
+        return text
 
 
 def _is_named(path: str, setting: str, folder: str) -> bool:

@@ -1,6 +1,6 @@
 """Which project after a change is which before it. Pure.
 
-How a checker is called stays as the base commit says: a change that sets it up anew is compared, and that is said.
+How a checker is called stays as the base commit says: a change of its settings makes it incomparable, and that is said.
 """
 
 from __future__ import annotations

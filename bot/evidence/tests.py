@@ -6,9 +6,10 @@ the same as fixed; and a runner that names only what fails says nothing of the r
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bot.contracts.tested import TestChanges, TestCounts
@@ -17,6 +18,9 @@ from bot.evidence.words import MOST_EXPLAINED
 MOST_SHOWN = 50
 _MOST_IN_NOTE = 5
 _NOTE_LIMIT = 1_000
+_WORD = re.compile(r"\w+")
+# `github.com/owner/name`.
+_FOLDERS_OF_A_MODULE = 3
 
 
 class Times(NamedTuple):
@@ -79,6 +83,27 @@ def compared(
         if reading is not None and reading.note:
             doubts.append(f"{when}: {reading.note}")
     return _changes(before, after, moves, doubts)
+
+
+def mark_edited(tests: TestChanges | None, paths: Collection[str]) -> TestChanges | None:
+    """`tests` with `edited` set if `paths`, the files of the change, hold each test that was mended."""
+    if tests is None or not tests.mended:
+        return tests
+    return replace(tests, edited=all(any(_holds(path, name) for path in paths) for name in tests.mended))
+
+
+def _holds(path: str, name: str) -> bool:
+    """Whether a runner's `name` is of a test in `path`: it has the words of the path, or begins with the last of them;
+    Go names the package."""
+    folder, _, file = path.rpartition("/")
+    if file.endswith("_test.go"):
+        package = name.rpartition(".")[0]
+        return package.endswith(f"/{folder}") if folder else package.count("/") < _FOLDERS_OF_A_MODULE
+    words, of_name = _WORD.findall(path.rpartition(".")[0]), _WORD.findall(name)
+    whole = any(of_name[start : start + len(words)] == words for start in range(len(of_name)))
+    return bool(words) and (
+        whole or any(of_name[: len(words) - start] == words[start:] for start in range(len(words)))
+    )
 
 
 def both_ways(first: Reading | None, again: Reading | None, *, passed: bool = False) -> frozenset[str]:
@@ -175,7 +200,7 @@ def _changes(
     return TestChanges(
         before=before.counts if before else None,
         after=after.counts if after else None,
-        **shown,
+        **shown,  # type: ignore[arg-type]  # no name of a boolean field is in it
         counts=tuple((name, len(found)) for name, found in all_of_them.items() if found),
         source=source,
         note="; ".join(doubt for doubt in doubts if doubt)[:_NOTE_LIMIT],

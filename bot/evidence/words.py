@@ -18,7 +18,11 @@ _KINDS = (
     ("mended", "fixed"),
     ("appeared", "appeared"),
 )
+RECONFIGURED = "its configuration changed"
+"""In the note of a checker's run."""
+
 MOST_EXPLAINED = 10
+_EDITED = ", all in test files that this change edits"
 _TAIL_LINES = 20
 _TAIL_WIDTH = 200
 _GRAVE = frozenset({"broken", "new_failing"})
@@ -53,7 +57,7 @@ def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
             number = max(number - number_of(tests, "new_failing"), 0) if counted else len(names)
             names = names[:number]
         if number:
-            yield Kind(field, words, number, names)
+            yield Kind(field, words + (_EDITED if field == "mended" and tests.edited else ""), number, names)
 
 
 def number_of(tests: TestChanges, field: str) -> int:
@@ -90,5 +94,6 @@ def no_figures(one: Compared) -> str:
     in time may have found anything."""
     if one.complete:
         return ""
-    late = Answer.TIMED_OUT in (one.before.answer, one.after.answer)
-    return "not known" if late else "not compared"
+    if Answer.TIMED_OUT in (one.before.answer, one.after.answer):
+        return "not known"
+    return f"not comparable: {RECONFIGURED}" if RECONFIGURED in one.after.note else "not compared"

@@ -25,8 +25,10 @@ from bot.contracts.request import Request
 from bot.contracts.tested import Coverage
 from bot.contracts.wording import count_of, sentence
 from bot.evidence.compare import failing
+from bot.evidence.tests import mark_edited
 from bot.gate.errors import NoRoom
 from bot.gate.tree import Verdict
+from bot.gate.weakened import is_of_tests
 from bot.run.profiles import SUBMIT_PLAN, Profile
 from bot.run.results import Handed
 
@@ -90,6 +92,7 @@ def outcome(
 ) -> Outcome:
     """Everything that is told of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (judged.files, judged.withheld) if isinstance(judged, Verdict) else ((), ())
+    edited = [file.path for file in files if is_of_tests(file.path)]
     stop = _stop(end, judged, failing(checks, facts.request.instruction))
     became = status(profile, stop, files, handed)
     # A request to fix something that was a question, or a plan that was not made, has an answer all the same.
@@ -116,7 +119,7 @@ def outcome(
             summary=_capped(handed.description.summary),
             notes=_capped(handed.description.notes),
         ),
-        checks=tuple(checks),
+        checks=tuple(replace(check, tests=mark_edited(check.tests, edited)) for check in checks),
         files=files,
         withheld=withheld,
         denials=tuple(denials),

@@ -37,6 +37,10 @@ class Inspected:
         """The same, with `note` for what makes it doubtful."""
         return replace(self, run=replace(self.run, note="; ".join(filter(None, [self.run.note, note]))))
 
+    def incomparable(self, note: str) -> Inspected:
+        """The same as no answer, with `note` for why: fewer problems may be fewer that it looks for."""
+        return replace(self.because(note), run=replace(self.because(note).run, answer=Answer.UNAVAILABLE))
+
 
 def failed(note: str, duration: float = 0.0) -> Inspected:
     return Inspected(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_words(note, "note")))

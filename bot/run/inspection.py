@@ -20,6 +20,7 @@ from bot.evidence.checkers import CHECKERS, Checker, sets_up
 from bot.evidence.choosing import choose, first_of_each
 from bot.evidence.moved_projects import Paired
 from bot.evidence.together import Looked, Side
+from bot.evidence.words import RECONFIGURED
 from bot.run.doubts import doubted, spoilt_by
 from bot.run.history import History
 from bot.run.inspected import Inspected, failed
@@ -87,7 +88,7 @@ class Inspection:
         looks = self._looks(workshop, self._history.paths(tree_sha), first, together, spoilt)
         for one in first:
             if one.key in looks and (settings := self._reconfigured(one, change.edited, tree_sha)):
-                looks[one.key] = looks[one.key].because(f"the change also sets it up anew, in {settings}")
+                looks[one.key] = looks[one.key].incomparable(f"{RECONFIGURED}, in {settings}")
         self._after[tree_sha] = looks
         return not self._down
 

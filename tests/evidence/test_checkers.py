@@ -78,6 +78,8 @@ def test_what_stands_in_for_another_comes_after_it() -> None:
         ("ruff", "src/app/.ruff.toml", "exclude = ['*']", True),  # in force from that folder on
         ("ruff", "src/pyproject.toml", "[tool.ruff]", True),
         ("ruff", "src/pyproject.toml", "[tool.other]", False),
+        ("ruff", "pyproject.toml", "[tool.other]\na = 'ruff'", False),
+        ("ruff", "pyproject.toml", "[tool.ruff", True),  # which nobody can read
         ("ruff", ".gitignore", "src/", True),  # what git ignores it does not look at
         ("ty", "src/.ignore", "*", True),
         ("ty", "src/ty.toml", "", False),

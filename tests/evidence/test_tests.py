@@ -19,7 +19,8 @@ from bot.evidence.reruns import (
     suspects_after,
     suspects_before,
 )
-from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, suspects, times_of
+from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, mark_edited, suspects, times_of
+from bot.evidence.words import kinds_of
 from bot.publish.evidence.counted import failing as failing_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
@@ -294,3 +295,30 @@ def test_only_what_failed_is_suspected() -> None:
     assert suspects_after(ran(S.NOT_RUN), RED) == frozenset()
     assert suspects_after(GREEN, GREEN) == frozenset()
     assert suspects(reading({"a": "f"}, "report"), reading({"a": "f"}, "output")) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("mended", "paths", "edited"),
+    [
+        (("tests/test_a.py::test_x",), ("tests/test_a.py",), True),
+        (("tests.test_a.T.test_x", "tests.test_a.T.test_y"), ("tests/test_a.py",), True),
+        (("test_x (tests.test_a.T)",), ("tests/test_a.py",), True),
+        (("test_a.T.test_x",), ("tests/test_a.py",), True),
+        (("example.com/app/pkg.TestA",), ("pkg/a_test.go",), True),
+        (("github.com/o/app.TestA",), ("a_test.go",), True),
+        (("test/a.test.ts > adds",), ("test/a.test.ts",), True),
+        (("tests/test_a.py::test_x", "tests/test_b.py::test_y"), ("tests/test_a.py",), False),
+        (("tests.test_ab.T.test_x",), ("tests/test_a.py",), False),
+        (("example.com/app/pkg.TestA",), ("other/a_test.go",), False),
+        (("adds",), ("test/a.test.ts",), False),
+        ((), ("tests/test_a.py",), False),
+    ],
+)
+def test_mended_tests_that_are_all_in_edited_files_are_called_so(
+    mended: tuple[str, ...], paths: tuple[str, ...], edited: bool
+) -> None:
+    tests = mark_edited(TestChanges(mended=mended), paths)
+    assert tests is not None
+    assert tests.edited is edited
+    words = [kind.words for kind in kinds_of(tests)]
+    assert words == ["fixed, all in test files that this change edits" if edited else "fixed"] * bool(mended)
