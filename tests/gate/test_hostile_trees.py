@@ -481,6 +481,7 @@ def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: py
     desk.write("new/file")
     withheld(desk, "it cannot be read: Permission denied", path="dir")
     verdict = withheld(desk, "it cannot be read: Permission denied", path="new")
+    assert [row.path for row in verdict.withheld] == ["dir", "new"]
     assert "dir/inner.txt" in desk.paths(verdict)
 
 
