@@ -244,7 +244,7 @@ def test_the_model_is_told_of_a_copy_that_would_be_imported_instead(cli: Cli, tm
     with ModelServer([DONE, DONE]) as server:
         cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
         told = server.requests[0].json["messages"][0]["content"][0]["text"]
-    assert f"not the work tree's: set PYTHONPATH={repo}/src" in told
+    assert f"not the work tree's: set `PYTHONPATH={repo}/src" in told
 
 
 @pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
