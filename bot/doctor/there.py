@@ -23,6 +23,10 @@ _MAY_FORBID = {
     "commit_author_email_pattern": "authors' addresses",
     "committer_email_pattern": "committers' addresses",
 }
+_RUNS_ALL = (
+    "Any file of a change is then run by your CI before a review; with `pull_request: {ci: wait}` in the policy the "
+    "runs wait for approval."
+)
 _WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
 
 
@@ -85,11 +89,11 @@ def _kind(token: str, host: SettingsHost) -> Finding:
     if facts.starts_workflows is None:
         return Finding(name, State.UNKNOWN, facts.sentence)
     if facts.kind in _WIDE:
-        said = f"{facts.sentence} It reaches every repository of its owner."
+        said = f"{facts.sentence} It reaches every repository of its owner. {_RUNS_ALL}"
         return Finding(
             name, State.WARNING, said, "take a fine-grained token for this repository, or a GitHub App"
         )
-    return Finding(name, State.OK, facts.sentence)
+    return Finding(name, State.OK, f"{facts.sentence} {_RUNS_ALL}")
 
 
 def _actions(repository: str, host: SettingsHost) -> Finding:

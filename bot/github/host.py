@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from bot.contracts.pulls import Annotation, FailedCheck, PullRequest, ReviewThread
-from bot.contracts.threads import CommentData, IssueData
+from bot.contracts.threads import CommentData, IssueData, Permission
 from bot.github.values import (
     Account,
     ArtifactData,
@@ -25,6 +25,8 @@ class CommentHost(Protocol):
     """Comments of a thread, and of the threads on lines of a diff."""
 
     def me(self) -> Account | None: ...
+
+    def permission(self, repository: str, login: str) -> Permission: ...
 
     def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
-from bot.contracts.threads import CommentData, IssueData
+from bot.contracts.threads import CommentData, IssueData, Permission
 from bot.github.host import Host
 from bot.github.values import (
     Account,
@@ -27,6 +27,9 @@ class Reads:
 
     def me(self) -> Account | None:
         return self._host.me()
+
+    def permission(self, repository: str, login: str) -> Permission:
+        return self._host.permission(repository, login)
 
     def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
         return self._host.comments(repository, number, since)

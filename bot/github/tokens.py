@@ -51,8 +51,8 @@ def token_facts(token: str, *, actions_token: str = "", login: str = "") -> Toke
     kind = token_kind(token, actions_token=actions_token, login=login)
     if kind is TokenKind.ACTIONS:
         said = (
-            f"GitHub starts no workflows for what {kind} pushes or opens: start the checks by hand, or give the bot "
-            "the token of a GitHub App."
+            f"GitHub starts no workflows for what {kind} pushes, and holds those for the pull requests that it opens "
+            "until somebody with write access approves them. With the token of a GitHub App they start at once."
         )
         return TokenFacts(kind, False, said)
     if kind is TokenKind.UNKNOWN:

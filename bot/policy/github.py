@@ -58,6 +58,9 @@ PULL_REQUEST = Table(
         _DRAFT,
         Key("sign_off", truth(), "Add Signed-off-by to commit messages."),
         Key("signed", truth(), "Make the commit by GitHub's API, which signs it, in place of a push."),
+        Key(
+            "ci", choice(("start", "wait")), "Whether CI on the change starts at once or waits for approval."
+        ),
     )
 )
 

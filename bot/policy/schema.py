@@ -87,13 +87,15 @@ class SetupStep:
 @dataclass(frozen=True, slots=True)
 class PullRequestPolicy:
     """With `signed` the commit is made by GitHub's API, which signs it, and not pushed. A request may change `draft`,
-    unless `always_draft`."""
+    unless `always_draft`. `ci` is whether CI on the change starts or waits for approval; `None` waits if the prompt
+    held text by somebody without rights here."""
 
     keyword: Literal["Fixes", "Refs"] = "Fixes"
     draft: bool = True
     always_draft: bool = False
     sign_off: bool = False
     signed: bool = False
+    ci: Literal["start", "wait"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,12 +54,14 @@ def publish(
     may_write: MayWrite | None = None,
     say: Callable[[str], None] = lambda line: None,
     rules: KnowRules = lambda read: None,
+    workflow: Callable[[], tuple[Host, str]] | None = None,
 ) -> Published:
     """Publish `bundle` to the repository at `git_url`, working below `folder`, which must not exist.
 
     `identity` and `may_write` override the policy's. `repository` is the one we act for: a bundle for another
     is refused. With `dry_run` nothing is written, and every write is said through `say`. `rules` is called before
-    the first of them. Raises `PublishError` and `GateError`, after the thread was told, also of what `rules` raises.
+    the first of them. `workflow` is for a CI that has to wait, see `Work`. Raises `PublishError` and `GateError`, after
+    the thread was told, also of what `rules` raises.
     """
     outcome = bundle.outcome
     check_repository(outcome, repository)
@@ -83,7 +85,9 @@ def publish(
         approval = _check_approved(host, told.place, outcome.request)
         git = _bare(folder, outcome.base_sha)
         links = replace(links, plan=approval.url if approval else "")
-        work = Work(bundle, host, remote, git, links, recorder, identity, may_write, rules=known)
+        work = Work(
+            bundle, host, remote, git, links, recorder, identity, may_write, rules=known, workflow=workflow
+        )
         published = publish_change(work)
     except OpeningRefusedError as error:
         raise PublishError(told.failed(str(error), error.compare_url)) from error

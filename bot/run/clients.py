@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.github.client import GitHub
 
 
-def client_for(where: GitHubEnvironment, environment: Mapping[str, str]) -> GitHub:
-    """A client with the token of `where`. Not for two threads at once: each has its own."""
+def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: str = "") -> GitHub:
+    """A client with `token`, by default that of `where`. Not for two threads at once: each has its own."""
     secrets = {**known_secrets(environment), **where.made}
-    return connect(where.token, where.api_url, secrets=secrets, server_url=where.server_url)
+    return connect(token or where.token, where.api_url, secrets=secrets, server_url=where.server_url)

@@ -13,6 +13,8 @@ from bot.github.tokens import INSTALLATION, TokenKind, token_kind
 from bot.policy.place import policy_file
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
+WORKFLOW_TOKEN = "SLASH_AGENT_WORKFLOW_TOKEN"  # noqa: S105
+"""GITHUB_TOKEN of the job, also if it acts with another one."""
 _TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 
 

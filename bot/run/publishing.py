@@ -33,7 +33,7 @@ from bot.run.again import event_behind
 from bot.run.base import finder_of
 from bot.run.clients import client_for
 from bot.run.event import place_of_event
-from bot.run.github_env import GitHubEnvironment, read_github_environment, signed_in
+from bot.run.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment, signed_in
 from bot.run.told import trouble_text
 
 
@@ -79,6 +79,12 @@ def publish_bundle(
         finder = _know_rules(bundle.outcome.request, where, github, read)
         return finder
 
+    def workflow() -> tuple[GitHub, str]:
+        own = environment[WORKFLOW_TOKEN]
+        client = client_for(where, environment, own)
+        know(client, finder)
+        return client, own
+
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         published = publish(
             bundle,
@@ -91,6 +97,7 @@ def publish_bundle(
             links=Links(run=where.run_url, report=where.report_url),
             say=say,
             rules=know_rules,
+            workflow=workflow if _has_own_token(where, environment, bundle.outcome.request) else None,
         )
     return BundlePublished(bundle.outcome, published, finder)
 
@@ -118,6 +125,12 @@ def _close_progress(trouble: str, environment: Mapping[str, str], mask: Callable
     text = trouble_text(trouble, where.run_url)
     place = replace(place_of_event(wanted, where), lines=0)
     edit_comments(client_for(where, environment), place, {PROGRESS: text}, OVER)
+
+
+def _has_own_token(where: GitHubEnvironment, environment: Mapping[str, str], request: Request) -> bool:
+    """Whether the job has GITHUB_TOKEN beside the token that it acts with, and that reaches the repository."""
+    own = environment.get(WORKFLOW_TOKEN, "")
+    return own not in ("", where.token) and request.repository.lower() == where.repository.lower()
 
 
 def _know_rules(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -423,6 +424,7 @@ def test_where_ci_starts_nothing_is_said_of_it(world: World, kind: str) -> None:
 
 
 def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
+    world.forge.grant(REPO, "bob", "write")
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n", **WORKFLOW})
     permissions = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "write"}
     token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
@@ -438,10 +440,89 @@ def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
 
 
 def test_a_workflow_that_cannot_be_started_is_a_note(world: World) -> None:
+    world.forge.grant(REPO, "bob", "write")
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n"})
     published = world.publish(world.bundle())
     assert published.created
     assert "ci.yml was not started" in published.notes[0]
+
+
+# CI that waits for approval
+
+
+def app_and_own(world: World) -> tuple[str, dict[str, Any]]:
+    """An app's token, and the workflow's own as `publish` takes it."""
+    world.forge.add_user("our-app[bot]", kind="Bot")
+    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    app = world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)
+    return app, {"workflow": lambda: (world.github(), world.token)}
+
+
+def opened_by(world: World) -> str:
+    return str(world.pulls()[0]["user"]["login"])
+
+
+def test_a73_with_an_outsiders_text_in_the_prompt_ci_waits_for_approval(world: World) -> None:
+    app, own = app_and_own(world)
+    world.publish(world.bundle(), token=app, **own)
+    assert opened_by(world) == "github-actions[bot]"
+    assert "waits until somebody with write access approves" in world.pulls()[0]["body"]
+    assert "text by somebody without rights here was in the prompt" in world.pulls()[0]["body"]
+    pushes = [one for one in world.forge.requests if "git-receive-pack" in one.path and one.method == "POST"]
+    assert [one.login for one in pushes] == ["github-actions[bot]"]
+
+
+def test_a73_a_comment_by_an_outsider_is_enough_and_the_bundle_need_not_name_it(world: World) -> None:
+    app, own = app_and_own(world)
+    world.forge.grant(REPO, "bob", "write")
+    world.forge.add_user("mallory")
+    world.forge.comment(REPO, world.issue, "mallory", "Try this.")
+    world.publish(world.bundle(), token=app, **own)
+    assert opened_by(world) == "github-actions[bot]"
+
+
+@pytest.mark.parametrize("start", ["no outsider", "policy"])
+def test_without_an_outsiders_text_or_by_the_policy_ci_starts_at_once(world: World, start: str) -> None:
+    app, own = app_and_own(world)
+    if start == "policy":
+        world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
+    else:
+        world.forge.grant(REPO, "bob", "write")
+    world.publish(world.bundle(), token=app, **own)
+    assert opened_by(world) == "our-app[bot]"
+    assert NO_RUNS not in world.pulls()[0]["body"]
+
+
+def test_a73_the_policy_can_make_ci_wait_for_everybody(world: World) -> None:
+    app, own = app_and_own(world)
+    world.forge.grant(REPO, "bob", "write")
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: wait}\n"})
+    with pytest.raises(PublishError, match="takes the workflow's own GITHUB_TOKEN, and there is none here"):
+        world.publish(world.bundle(), token=app)
+    assert not world.pulls()
+    world.publish(world.bundle(), token=app, **own)
+    assert opened_by(world) == "github-actions[bot]"
+
+
+def test_without_the_workflows_token_the_pull_request_says_that_ci_did_not_wait(world: World) -> None:
+    app, _ = app_and_own(world)
+    world.publish(world.bundle(), token=app)
+    assert "CI starts at once on this change, although text by somebody" in world.pulls()[0]["body"]
+
+
+def test_a73_no_workflow_is_dispatched_while_ci_waits(world: World) -> None:
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n", **WORKFLOW})
+    world.publish(world.bundle())
+    assert not [path for path in world.writes() if "dispatches" in path]
+
+
+def test_the_apps_pull_request_gets_its_next_commit_by_the_workflows_token(world: World) -> None:
+    app, own = app_and_own(world)
+    world.forge.grant(REPO, "bob", "write")
+    world.publish(world.bundle(), token=app, **own)
+    world.forge.grant(REPO, "bob", "read")
+    world.publish(world.bundle({"invoice.py": FIXED + "# more\n"}), token=app, **own)
+    assert len(world.pulls()) == 1
 
 
 # Told without a pull request

@@ -12,6 +12,7 @@ from bot.publish.change.branch import branch_patterns
 from bot.publish.change.opening import propose
 from bot.publish.change.proposal import Proposal, find_target
 from bot.publish.change.ready import make_ready, sign_ready
+from bot.publish.change.runs import waiting
 from bot.publish.change.task import branch_of
 from bot.publish.change.work import Work
 from bot.publish.published import Published
@@ -27,7 +28,9 @@ def publish_on_branch(work: Work) -> Published:
     _check_base(work, refs)
     work.remote.fetch(work.outcome.base_sha)
     work = replace(work, finder=work.rules(_reader(work, refs)))
-    ready = sign_ready(work, make_ready(work, work.outcome.base_sha), refs.heads.values())
+    ready = make_ready(work, work.outcome.base_sha)
+    work = waiting(work, ready.policy)
+    ready = sign_ready(work, ready, refs.heads.values())
     people = frozenset({refs.default, base})
     proposal = Proposal(
         ready.prepared, ready.author, name, base, refs.heads, people, ready.policy, ready.policy_sha,

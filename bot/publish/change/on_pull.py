@@ -21,13 +21,13 @@ from bot.publish.change.opening import propose
 from bot.publish.change.proposal import Proposal, find_target
 from bot.publish.change.pushed import tell_pushed
 from bot.publish.change.ready import Ready, make_ready, sign_ready
-from bot.publish.change.runs import about_runs, start_runs
+from bot.publish.change.runs import about_runs, start_runs, waiting
 from bot.publish.change.suggested import find_suggested, suggest
 from bot.publish.change.work import Work
 from bot.publish.published import Published
 from bot.publish.pull import check_now, check_open, check_request
 from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs, Remote
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 
 
 def publish_on_pull(work: Work) -> Published:
@@ -48,6 +48,7 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
     number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
     refs = work.remote.refs(*branch_patterns(number, name))
     ready = make_ready(work, ends.policy_sha)
+    work = waiting(work, ready.policy)
     plain, fork = ready.prepared, now.from_fork(work.repository)
     if fork and (done := find_suggested(work, plain, now)) is not None:
         return done
@@ -116,7 +117,7 @@ def _is_own(work: Work, now: PullRequest) -> bool:
     for pull in work.host.open_pulls(work.repository, now.head_ref):
         if pull.number == now.number:
             marked = read_mark(pull.body, PULL_REQUEST) is not None
-            return marked and is_ours(pull.author, work.host.me())
+            return marked and work.is_ours(pull.author)
     return False
 
 

@@ -12,7 +12,7 @@ from bot.publish.change.branch import OwnPull, Target, choose_target
 from bot.publish.change.commit import Prepared
 from bot.publish.change.task import check_alone, check_room
 from bot.publish.change.work import Work
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _own_pulls(work: Work, proposal: Proposal, heads: Mapping[str, str]) -> list
                 continue
             if {name: fields.get(name, "") for name in wanted} != wanted:
                 continue
-            if not is_ours(pull.author, work.host.me()):
+            if not work.is_ours(pull.author):
                 continue
             recorded = fields.get("head", "")
             known = heads[branch] in (recorded, commit)

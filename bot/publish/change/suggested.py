@@ -25,7 +25,7 @@ from bot.publish.change.commit import Prepared
 from bot.publish.change.work import Work
 from bot.publish.published import Published
 from bot.publish.text.suggestion import held_back
-from bot.publish.thread.markers import is_ours, mark, marked, read_mark
+from bot.publish.thread.markers import mark, marked, read_mark
 from bot.publish.thread.place import place_of
 
 SUGGESTED = "suggested"
@@ -113,10 +113,10 @@ def _fields(work: Work, prepared: Prepared) -> dict[str, str]:
 
 def _made(work: Work, prepared: Prepared) -> ReviewData | None:
     assert work.request.pull is not None
-    wanted, me = _fields(work, prepared), work.host.me()
+    wanted = _fields(work, prepared)
     for review in work.host.reviews(work.repository, work.request.pull.number):
         fields = read_mark(review.body, SUGGESTED)
-        if fields is not None and dict(fields) == wanted and is_ours(review.author, me):
+        if fields is not None and dict(fields) == wanted and work.is_ours(review.author):
             return review
     return None
 

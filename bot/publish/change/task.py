@@ -13,7 +13,7 @@ from bot.publish.base_file import read_base_file
 from bot.publish.change.branch import Target
 from bot.publish.change.work import Work
 from bot.publish.remote import PREFIX
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from bot.tasks.apply import bounded
 from bot.tasks.file import path_of, read_task
 from bot.tasks.task import Task
@@ -52,11 +52,10 @@ def check_room(work: Work, target: Target, most: int) -> None:
     request = work.request
     if not request.task or request.actor.tier is not Tier.SCHEDULE or target.pull is not None or target.done:
         return
-    me = work.host.me()
     there = [
         pull
         for pull in islice(work.host.pulls(work.repository), _MOST_PULLS)
-        if (read_mark(pull.body, PULL_REQUEST) or {}).get("task") and is_ours(pull.author, me)
+        if (read_mark(pull.body, PULL_REQUEST) or {}).get("task") and work.is_ours(pull.author)
     ]
     if len(there) >= most:
         raise PublishError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bot.checkout.git import Git
@@ -13,18 +14,21 @@ from bot.gate.verdict import MayWrite
 from bot.github.host import Host
 from bot.github.recorder import Recorder
 from bot.github.tokens import token_facts
+from bot.github.values import Account
 from bot.policy.schema import Identity
 from bot.publish.body.footer import Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
 from bot.publish.rules import KnowRules
+from bot.publish.thread.markers import is_ours
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """`identity` and `may_write` override the policy's. `recorder` is there in a dry run, and is the host then.
     `rules` reads the repository's own rules for secrets, from the text of its files where somebody has them; `finder`
-    knows them."""
+    knows them. `workflow` gives a client with the workflow's own token, and that token; with it in use, `app` is the
+    client that was there before. `ci_waits` is why CI waits for approval, empty if it does not."""
 
     bundle: Bundle
     host: Host
@@ -36,6 +40,9 @@ class Work:
     may_write: MayWrite | None = None
     finder: Finder | None = None
     rules: KnowRules = lambda read: None
+    workflow: Callable[[], tuple[Host, str]] | None = None
+    app: Host | None = None
+    ci_waits: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -57,6 +64,11 @@ class Work:
         if facts.starts_workflows is None and (me := self.host.me()) is not None:
             facts = token_facts(token, login=me.login)
         return facts.starts_workflows is not False
+
+    def is_ours(self, author: Account) -> bool:
+        """Whether we wrote what `author` wrote, with this token or with the one that the workflow's stands in for."""
+        hosts = filter(None, (self.host, self.app))
+        return any(is_ours(author, host.me()) for host in hosts)
 
     def noting(self, *notes: str) -> Work:
         """The same work with further sentences for the pull request."""
