@@ -161,4 +161,4 @@ def _fields(one: Said, kind: str, me: Account | None) -> dict[str, str]:
     author = Account(comment.author, comment.author_id, comment.author_kind)
     if one.on_lines and me is not None and me.login == comment.author:
         author = me
-    return dict(read_mark(comment.body, kind) or {}) if is_ours(author, me) else {}
+    return dict(read_mark(comment.body, kind) or {}) if is_ours(author, me, kind) else {}

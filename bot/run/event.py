@@ -341,7 +341,7 @@ class _Handling:
             return None
         return usd_left(
             self.github, request, tier.usd_a_day, self.given.now, self.place.run,
-            shown=self.environment.get("SLASH_AGENT_PROGRESS") != "false",
+            shown=self.environment.get("SLASH_AGENT_PROGRESS") != "false", most=tier.usd,
         )  # fmt: skip
 
     def _quota(self, request: Request) -> Quota:

@@ -78,7 +78,7 @@ def _own_pulls(host: Host, request: Request, remote: Remote) -> list[PullData]:
             fields = read_mark(pull.body, PULL_REQUEST)
             if fields is None or {name: fields.get(name, "") for name in wanted} != wanted:
                 continue
-            if pull.base_branch == request.base_ref and is_ours(pull.author, host.me()):
+            if pull.base_branch == request.base_ref and is_ours(pull.author, host.me(), PULL_REQUEST):
                 # What the server's branch holds now, and not what its API remembers.
                 found.append(replace(pull, head_sha=heads[branch]))
     return found

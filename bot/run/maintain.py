@@ -195,7 +195,7 @@ def _state(repository: str, host: MaintenanceHost, policy: Policy) -> Repository
     ended: list[tuple[str, EndedPull]] = []
     for pull in islice(host.pulls(repository, state="all"), MOST_PULLS):
         task = (read_mark(pull.body, PULL_REQUEST) or {}).get("task", "")
-        if not task or not is_ours(pull.author, me):
+        if not task or not is_ours(pull.author, me, PULL_REQUEST):
             continue
         if pull.state == "open":
             touched = _touched(repository, pull, host, policy.identity.email)

@@ -80,11 +80,16 @@ def check_quota(
     )
 
 
+class SpendingLister(RunLister, CommentLister, Protocol):
+    """What a day's spending is counted by: the marks in comments, and the runs that they may be of."""
+
+
 def usd_left(
-    host: CommentLister, request: Request, limit: float, now: str, run: str, *, shown: bool
+    host: SpendingLister, request: Request, limit: float, now: str, run: str, *, shown: bool, most: float
 ) -> float | Refusal:
     """What of `limit`, in USD, the request's actor may still spend on the day of `now`; a refusal where it is nothing.
-    `run` is the present one; `shown` says whether this workflow writes progress comments, which it is counted by."""
+    `run` is the present one, and `most` what one run may cost; `shown` says whether this workflow writes progress
+    comments, which it is counted by."""
     said = request.actor.tier is not Tier.BOT
     if not shown:
         return Refusal(
@@ -93,7 +98,8 @@ def usd_left(
             said,
         )
     try:
-        spent = spent_today(host, request.repository, request.actor, now, run)
+        runs = _runs_of(host, request, now) if run else None
+        spent = spent_today(host, request.repository, request.actor, now, run, runs=runs, most=most)
     except GitHubError as error:
         if error.status not in (403, 404):
             raise
@@ -112,6 +118,17 @@ def usd_left(
             said,
         )
     return limit - spent
+
+
+def _runs_of(host: RunLister, request: Request, now: str) -> frozenset[str] | None:
+    """Ids of the runs that the request's actor started today, by GitHub's list; `None` if the token may not see it."""
+    try:
+        runs = host.workflow_runs(request.repository, created=f">={now[:10]}", actor=request.actor.login)
+        return frozenset(str(one.id) for one in runs if one.conclusion not in _NOT_COUNTED)
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+        return None
 
 
 def _used(runs: Iterator[WorkflowRunData], present: int) -> int:

@@ -22,7 +22,7 @@ from bot.publish.body.footer import Links
 from bot.publish.text.shown import shown_line
 from bot.publish.thread.comments import post, put_comment, with_mark, written_at
 from bot.publish.thread.ended import end_text, pending_line
-from bot.publish.thread.markers import ENDED, is_ours, told_to
+from bot.publish.thread.markers import ENDED, REFUSED, is_ours, told_to
 from bot.publish.thread.place import Place
 from bot.publish.thread.progress import Progress, ProgressState, close_progress
 from bot.publish.thread.spending import cost
@@ -164,7 +164,7 @@ def tell_stranger(
     talk = replace(place, since=yesterday)
     try:
         for comment in written_at(host, talk):
-            if told_to(comment.body) == str(account) and is_ours(comment.author, host.me()):
+            if told_to(comment.body) == str(account) and is_ours(comment.author, host.me(), REFUSED):
                 watch("note: they were answered today, so the thread is not told again")
                 return False
         post(host, talk, with_mark(talk, kind, text(), {"to": str(account)}))

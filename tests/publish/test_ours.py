@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from bot.github.values import Account
-from bot.publish.thread.markers import is_ours
+from bot.publish.plan.comment import PLAN
+from bot.publish.review.past import FINDING, REVIEW
+from bot.publish.thread.markers import (
+    ANSWER,
+    ENDED,
+    PROGRESS,
+    PULL_REQUEST,
+    REFUSED,
+    SUGGESTED,
+    WRITE,
+    is_ours,
+)
 
 ACTIONS = Account("github-actions[bot]", 41_898_282, "Bot")
 APP = Account("my-app[bot]", 7, "Bot")
@@ -18,9 +29,8 @@ PERSON = Account("ann", 5, "User")
         (ACTIONS, ACTIONS, True),
         (APP, APP, True),
         (PERSON, PERSON, True),
-        # The first answer is written with the workflow's own token, whatever token publishes.
-        (ACTIONS, APP, True),
-        (ACTIONS, PERSON, True),
+        (ACTIONS, APP, False),
+        (ACTIONS, PERSON, False),
         (APP, ACTIONS, False),
         (PERSON, APP, False),
         (APP, PERSON, False),
@@ -32,4 +42,15 @@ PERSON = Account("ann", 5, "User")
     ],
 )
 def test_whose_words_are_ours(author: Account, me: Account | None, ours: bool) -> None:
-    assert is_ours(author, me) is ours
+    assert is_ours(author, me, PLAN) is ours
+
+
+@pytest.mark.parametrize("kind", [PROGRESS, REFUSED, PULL_REQUEST, SUGGESTED])
+def test_what_the_workflows_own_token_writes_beside_an_apps_counts(kind: str) -> None:
+    assert is_ours(ACTIONS, APP, kind)
+    assert is_ours(ACTIONS, PERSON, kind)
+
+
+@pytest.mark.parametrize("kind", [PLAN, FINDING, REVIEW, ANSWER, ENDED, WRITE])
+def test_a74_nothing_else_by_the_workflows_bot_does(kind: str) -> None:
+    assert not is_ours(ACTIONS, APP, kind)

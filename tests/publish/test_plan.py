@@ -190,6 +190,20 @@ def test_nor_is_one_that_the_progress_comment_became(world: World, name: str) ->
         found(world, prefix)
 
 
+@pytest.mark.parametrize("name", EDITS)
+def test_a74_nor_one_that_says_it_was_carried_out_by_this_very_request(world: World, name: str) -> None:
+    world.publish(planned(world))
+    mark_carried_out(world.github(), place(world), PLAN_A, "pull request #9.")
+    [comment] = posted(world)
+    assert find_plan(world.github(), place(world), PLAN_A.hash) == PLAN_A
+    head, begin, rest = comment["body"].partition("**Plan:")
+    edited = head + EDITS[name](begin + rest)
+    world.github(world.forge.token("ann")).edit_comment(REPO, world.issue, comment["id"], edited)
+    prefix = BACK_DOOR.hash[:12] if "hash of another" in name else PLAN_A.hash[:12]
+    with pytest.raises(UsageError, match="was edited after it was posted, so it is not carried out"):
+        find_plan(world.github(), place(world), prefix)
+
+
 def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World) -> None:
     where = place(world, str(world.comment_id))
     put_comment(world.github(), where, PROGRESS, "**Working**", {"by": "10001"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import connect
 from bot.publish.thread.markers import PROGRESS, mark, marked, read_mark
 from bot.publish.thread.spending import spending, spent_today
-from tests.run.test_event_queue import BOT, act
+from bot.run.quota import usd_left
+from tests.run.test_event_queue import BOT, act, run_of
+from tests.support.outcomes import make_request
 from tests.support.stage import Stage
 
 pytestmark = pytest.mark.usefixtures("one_day")
@@ -66,9 +69,25 @@ def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
     assert counted(stage) == 1_000_000.75, "what nobody can have spent does not count as nothing"
 
 
+def test_a74_a_forged_mark_counts_once_at_most_a_runs_cap_and_for_a_run_that_there_was(
+    one_dollar: Stage,
+) -> None:
+    known = str(run_of(one_dollar))
+    others = str(run_of(one_dollar, login=REPORTER))
+    ran(one_dollar, 1e6, run=known)
+    ran(one_dollar, 1e6, run=known)
+    for run in ("1", "2", others):
+        ran(one_dollar, 1e6, run=run)
+    permissions: dict[str, Any] = {"issues": "write", "contents": "read", "actions": "read"}
+    host = connect(one_dollar.forge.token(BOT, permissions, repo=one_dollar.repo), one_dollar.forge.api_url)
+    request = make_request(actor=actor(one_dollar), repository=one_dollar.repo)
+    left = usd_left(host, request, 10, now(), "99", shown=True, most=4)
+    assert left == 6
+
+
 def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) -> None:
-    ran(one_dollar, 0.6)
-    ran(one_dollar, 0.4)
+    for usd in (0.6, 0.4):
+        ran(one_dollar, usd, run=str(run_of(one_dollar)))
     done, asked = act(one_dollar)
     assert (done.code, asked) == (3, 0)
     said = one_dollar.bot_comments()[-1]
@@ -79,11 +98,12 @@ def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) ->
 
 @pytest.mark.bubblewrap
 def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dollar: Stage) -> None:
-    ran(one_dollar, 0.98, run="77")
+    earlier = str(run_of(one_dollar))
+    ran(one_dollar, 0.98, run=earlier)
     done, asked = act(one_dollar)
     assert asked == 1, done.said
     fields = [found for body in one_dollar.bot_comments() if (found := read_mark(body, PROGRESS))]
-    mine = next(found for found in fields if found["run"] != "77")
+    mine = next(found for found in fields if found["run"] != earlier)
     assert (mine["by"], mine["on"]) == (str(actor(one_dollar).id), now()[:10])
     assert mine["state"] == "over"
     assert 0 < float(mine["usd"]) < 1

@@ -117,7 +117,7 @@ def _is_own(work: Work, now: PullRequest) -> bool:
     for pull in work.host.open_pulls(work.repository, now.head_ref):
         if pull.number == now.number:
             marked = read_mark(pull.body, PULL_REQUEST) is not None
-            return marked and work.is_ours(pull.author)
+            return marked and work.is_ours(pull.author, PULL_REQUEST)
     return False
 
 

@@ -57,7 +57,7 @@ def _own_pulls(work: Work, proposal: Proposal, heads: Mapping[str, str]) -> list
                 continue
             if {name: fields.get(name, "") for name in wanted} != wanted:
                 continue
-            if not work.is_ours(pull.author):
+            if not work.is_ours(pull.author, PULL_REQUEST):
                 continue
             recorded = fields.get("head", "")
             known = heads[branch] in (recorded, commit)

@@ -16,6 +16,7 @@ from bot.github.values import Account
 from bot.intake.who import tier_of
 from bot.policy.schema import Policy
 from bot.publish.change.work import Work
+from bot.publish.thread.markers import PROGRESS
 
 _NO_RUNS = (
     "CI does not start here by itself: what the workflow's own token pushes waits until somebody with write access "
@@ -59,7 +60,7 @@ def _outsiders_wrote(work: Work) -> bool:
     others: set[str] = set()
     try:
         for author in _authors(work):
-            if work.is_ours(author) or author.login.lower() == request.actor.login.lower():
+            if work.is_ours(author, PROGRESS) or author.login.lower() == request.actor.login.lower():
                 continue
             others.add(author.login)
             if author.kind == "Bot" or len(others) > _MOST_AUTHORS:

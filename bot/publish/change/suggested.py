@@ -25,10 +25,9 @@ from bot.publish.change.commit import Prepared
 from bot.publish.change.work import Work
 from bot.publish.published import Published
 from bot.publish.text.suggestion import held_back
-from bot.publish.thread.markers import mark, marked, read_mark
+from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark
 from bot.publish.thread.place import place_of
 
-SUGGESTED = "suggested"
 _MARK_ROOM = 1_000
 
 
@@ -116,7 +115,7 @@ def _made(work: Work, prepared: Prepared) -> ReviewData | None:
     wanted = _fields(work, prepared)
     for review in work.host.reviews(work.repository, work.request.pull.number):
         fields = read_mark(review.body, SUGGESTED)
-        if fields is not None and dict(fields) == wanted and work.is_ours(review.author):
+        if fields is not None and dict(fields) == wanted and work.is_ours(review.author, SUGGESTED):
             return review
     return None
 

@@ -55,7 +55,7 @@ def check_room(work: Work, target: Target, most: int) -> None:
     there = [
         pull
         for pull in islice(work.host.pulls(work.repository), _MOST_PULLS)
-        if (read_mark(pull.body, PULL_REQUEST) or {}).get("task") and work.is_ours(pull.author)
+        if (read_mark(pull.body, PULL_REQUEST) or {}).get("task") and work.is_ours(pull.author, PULL_REQUEST)
     ]
     if len(there) >= most:
         raise PublishError(

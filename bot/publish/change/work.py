@@ -65,10 +65,10 @@ class Work:
             facts = token_facts(token, login=me.login)
         return facts.starts_workflows is not False
 
-    def is_ours(self, author: Account) -> bool:
+    def is_ours(self, author: Account, kind: str) -> bool:
         """Whether we wrote what `author` wrote, with this token or with the one that the workflow's stands in for."""
         hosts = filter(None, (self.host, self.app))
-        return any(is_ours(author, host.me()) for host in hosts)
+        return any(is_ours(author, host.me(), kind) for host in hosts)
 
     def noting(self, *notes: str) -> Work:
         """The same work with further sentences for the pull request."""

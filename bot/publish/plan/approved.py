@@ -85,10 +85,7 @@ def mark_carried_out(
         by = one.carried_out_by
         if one.hash != plan.hash or (by and by not in heirs):
             continue
-        above = one.above_mark
-        if by:
-            above = above.partition("\n\n")[2]
-        text = f"**Carried out:** {result}\n\n{above.rstrip()}"
+        text = f"**Carried out:** {result}\n\n{one.as_posted.rstrip()}"
         body = with_mark(place, one.kind, text, {**one.fields, "carried": place.key})
         rewrite(host, _at(place, one), one.id, body)
 

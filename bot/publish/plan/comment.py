@@ -64,6 +64,12 @@ class PlanComment:
     def above_mark(self) -> str:
         return self.body.rpartition("<!--")[0]
 
+    @property
+    def as_posted(self) -> str:
+        """What is above the mark, without the line that says what carried the plan out."""
+        text = self.above_mark.replace("\r\n", "\n")
+        return text.partition("\n\n")[2] if self.carried_out_by else text
+
 
 def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
     """The comment, without its mark."""

@@ -39,7 +39,7 @@ def find_plan(host: Host, place: Place, prefix: str, heirs: frozenset[str] = fro
     if by and by not in {place.key, *heirs}:
         raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
     plan = read_plan(named[0].body)
-    if plan is None or plan.hash != named[0].hash or (not by and _is_changed(named[0], plan)):
+    if plan is None or plan.hash != named[0].hash or _is_changed(named[0], plan):
         raise UsageError(
             f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
         )
@@ -51,20 +51,23 @@ def own_comments(host: Host, place: Place) -> Iterator[PlanComment]:
     me = host.me()
     for one in host.comments(place.repository, place.number):
         author = Account(one.author, one.author_id, one.author_kind)
-        if is_ours(author, me):
-            yield PlanComment(one.id, author, one.body, one.updated_at != one.created_at, 0)
+        found = PlanComment(one.id, author, one.body, one.updated_at != one.created_at, 0)
+        if is_ours(author, me, found.kind):
+            yield found
     if not place.lines:
         return
     for remark in host.review_comments(place.repository, place.number):
-        if remark.in_reply_to == place.lines and is_ours(remark.author, me):
-            edited = remark.updated_at != remark.created_at
-            yield PlanComment(remark.id, remark.author, remark.body, edited, place.lines)
+        edited = remark.updated_at != remark.created_at
+        found = PlanComment(remark.id, remark.author, remark.body, edited, place.lines)
+        if remark.in_reply_to == place.lines and is_ours(remark.author, me, found.kind):
+            yield found
 
 
 def _is_changed(comment: PlanComment, plan: Plan) -> bool:
     """Whether it says anything else than what was posted: by its text, by the plan that it would have to begin with,
     whatever its mark says, and by GitHub's clock if we never had a reason to edit it."""
-    begins = lines_of(comment.above_mark).startswith(lines_of(shown_plan(plan)))
-    if not begins or comment.fields.get("text") != text_hash(comment.above_mark):
+    posted = comment.as_posted
+    begins = lines_of(posted).startswith(lines_of(shown_plan(plan)))
+    if not begins or comment.fields.get("text") != text_hash(posted):
         return True
-    return comment.edited and comment.kind == PLAN
+    return comment.edited and comment.kind == PLAN and not comment.carried_out_by

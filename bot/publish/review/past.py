@@ -114,7 +114,7 @@ def last_reviewed(host: Host, repository: str, number: int) -> str:
     for comment in written_at(host, Place(repository, number, "")):
         for kind in (PROGRESS, ENDED):
             fields = read_mark(comment.body, kind)
-            if fields and REVIEWED in fields and is_ours(comment.author, me):
+            if fields and REVIEWED in fields and is_ours(comment.author, me, kind):
                 heads.append((comment.updated_at, fields[REVIEWED]))
     # Of the same second the one read last is the newer: reviews come before comments, each oldest first.
     ordered = sorted((one for one in heads if _SHA.fullmatch(one[1])), key=lambda one: one[0])
@@ -151,7 +151,7 @@ def _our_reviews(
 ) -> Iterator[tuple[Mapping[str, str], ReviewData]]:
     for review in reviews:
         fields = read_mark(review.body, REVIEW)
-        if fields is not None and is_ours(review.author, me):
+        if fields is not None and is_ours(review.author, me, REVIEW):
             yield fields, review
 
 
@@ -164,7 +164,7 @@ def _posted(fields: Mapping[str, str], review: ReviewData) -> Posted:
 def _findings(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[tuple[Said, OnLines]]:
     for comment in comments:
         fields = read_mark(comment.body, FINDING)
-        if fields is not None and is_ours(comment.author, me):
+        if fields is not None and is_ours(comment.author, me, FINDING):
             headline = _HEADLINE.match(comment.body)
             severity, title = headline.groups() if headline else ("", "")
             said = Said(fields.get("id", ""), fields.get("place", ""), title, comment.line)

@@ -83,7 +83,7 @@ def _made(asked: Asked, host: Host) -> ReviewData | None:
     for review in host.reviews(asked.repository, asked.pull.number):
         fields = read_mark(review.body, REVIEW) or {}
         same = (fields.get("request"), fields.get("head")) == (asked.key, asked.review.head_sha)
-        if same and is_ours(review.author, me):
+        if same and is_ours(review.author, me, REVIEW):
             return review
     return None
 

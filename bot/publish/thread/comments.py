@@ -54,7 +54,7 @@ def _is_own(host: Host, place: Place, comment: Written, kind: str) -> bool:
     # A comment that holds a plan is never written over: somebody may be about to approve it.
     if fields is None or fields.get("request") != place.key or "plan" in fields:
         return False
-    return is_ours(comment.author, host.me())
+    return is_ours(comment.author, host.me(), kind)
 
 
 def with_mark(place: Place, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:

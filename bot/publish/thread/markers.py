@@ -17,6 +17,7 @@ PROGRESS = "progress"
 ENDED = "ended"
 REFUSED = "refused"
 ANSWER = "answer"
+SUGGESTED = "suggested"
 # Said in the mark of a progress comment, for `status` and `stop`: whether a run still works on it.
 ON, OVER = {"state": "on"}, {"state": "over"}
 WRITE = "write"
@@ -24,6 +25,7 @@ WRITE = "write"
 
 _REVIEW_COMMENT = "pull_request_review_comment"
 _ACTIONS_BOT = "github-actions[bot]"
+_BY_WORKFLOW = (PROGRESS, REFUSED, PULL_REQUEST, SUGGESTED)
 _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
 
 
@@ -68,11 +70,18 @@ def told_to(body: str) -> str:
     return next((found.get("to", "") for found in fields if found), "")
 
 
-def is_ours(author: Account, me: Account | None) -> bool:
-    """Whether we wrote what `author` wrote. Where the token may not ask who it is, it is an app's: a bot.
+def is_ours(author: Account, me: Account | None, kind: str) -> bool:
+    """Whether we wrote what `author` wrote, with a mark of this `kind`. If the token may not ask who it is, it is an
+    app's: a bot.
 
-    With a token of somebody's own, some of it was still written with the workflow's: the first answer of all.
+    If we act as somebody else than the workflow's own bot, any workflow could have written as that bot, perhaps a
+    stranger's text. Then only what we do write as it counts: the first answer, and what CI has to wait for. Readers of
+    these believe nothing that a mark alone says of a plan or of money.
     """
     if me is None:
         return author.kind == "Bot"
-    return author.id == me.id or (author.kind == "Bot" and author.login == _ACTIONS_BOT)
+    return author.id == me.id or (
+        author.kind == "Bot"
+        and author.login == _ACTIONS_BOT
+        and (me.login == _ACTIONS_BOT or kind in _BY_WORKFLOW)
+    )

@@ -7,7 +7,7 @@ nobody asked for in a thread (a schedule, a review on a push) have no such comme
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from bot.contracts.request import Actor
@@ -37,20 +37,33 @@ def cost(usd: float) -> Mapping[str, str]:
     return {_USD: f"{usd:.4f}"}
 
 
-def spent_today(host: CommentLister, repository: str, actor: Actor, now: str, run: str = "") -> float | None:
+def spent_today(
+    host: CommentLister,
+    repository: str,
+    actor: Actor,
+    now: str,
+    run: str = "",
+    *,
+    runs: Collection[str] | None = None,
+    most: float = _MORE_THAN_ANY,
+) -> float | None:
     """USD of the runs that `actor` began on the day of `now`, but for the run `run`; `None` where there are more
-    comments than are looked at. One call for 100 comments that changed today. Raises `GitHubError`."""
-    total = 0.0
+    comments than are looked at. One call for 100 comments that changed today. Raises `GitHubError`.
+
+    A mark is only a text: a run counts once, with at most `most`, and if `runs` are known, only one of these."""
+    spent: dict[str, float] = {}
     for number, comment in enumerate(host.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
         if number >= MOST:
             return None
         fields = read_mark(comment.body, PROGRESS)
         if fields is None or fields.get(_BY) != str(actor.id) or fields.get(_ON) != now[:10]:
             continue
-        author = Account(comment.author, comment.author_id, comment.author_kind)
-        if is_ours(author, host.me()) and (not run or fields.get("run") != run):
-            total += _amount(fields.get(_USD, ""))
-    return total
+        author, of = Account(comment.author, comment.author_id, comment.author_kind), fields.get("run", "")
+        if (run and of == run) or (runs is not None and of not in runs):
+            continue
+        if is_ours(author, host.me(), PROGRESS):
+            spent[of] = max(spent.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
+    return sum(spent.values())
 
 
 def _amount(text: str) -> float:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from bot.contracts.threads import CommentData, IssueData
 from bot.contracts.triage import ThreadState
 from bot.github.values import Account
-from bot.publish.thread.markers import WRITE, is_ours, read_mark
+from bot.publish.thread.markers import PROGRESS, WRITE, is_ours, read_mark
 
 OUR_WRITES_TAKE = timedelta(hours=1)
 """Our label or edit follows our comment within this time. Whatever changes a thread later was somebody else."""
@@ -21,7 +21,8 @@ def thread_state(
     it is the mark of our own writes: then what people wrote counts."""
     own, others, told = [""], [issue.created_at], ""
     for comment in comments:
-        if is_ours(Account(comment.author, comment.author_id, comment.author_kind), me):
+        kind = PROGRESS if read_mark(comment.body, PROGRESS) else WRITE
+        if is_ours(Account(comment.author, comment.author_id, comment.author_kind), me, kind):
             own.append(max(comment.created_at, comment.updated_at))
             mark = read_mark(comment.body, WRITE)
             if mark is not None and mark.get("task", "") == task:

@@ -93,7 +93,7 @@ def _on_lines(host: Host, place: Place) -> Iterator[Written]:
 def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
     read = ((kind, read_mark(comment.body, kind)) for kind in _KINDS)
     kind, fields = next(((kind, fields) for kind, fields in read if fields is not None), ("", None))
-    if fields is None or not is_ours(comment.author, me):
+    if fields is None or not is_ours(comment.author, me, kind):
         return None
     run = fields.get("run", "")
     return Trace(

@@ -189,7 +189,7 @@ def _id(write: Write, proposed: Proposed) -> str:
 
 def _is_of(body: str, author: Account, me: Account | None, write_id: str) -> bool:
     found = read_mark(body, WRITE)
-    return found is not None and found.get("id") == write_id and is_ours(author, me)
+    return found is not None and found.get("id") == write_id and is_ours(author, me, WRITE)
 
 
 def _now() -> str:
