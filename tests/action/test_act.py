@@ -64,7 +64,8 @@ def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
 
 def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -> None:
     """Its id is a variable of the repository and its key a secret. The first answer, before anything is installed, is
-    by the job's own token; the app goes on with that comment."""
+    by the job's own token; the app goes on with that comment. The issue is an outsider's, so CI has to wait, and the
+    pull request is by the job's own token, too."""
     app = make_app(
         stage.forge,
         "riverbend",
@@ -85,7 +86,7 @@ def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -
         ).run("agent.yml", stage.sample.event)
     assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
     [pull] = stage.pulls()
-    assert (pull["draft"], pull["user"]["login"]) == (True, "my-app[bot]"), ran.log
+    assert (pull["draft"], pull["user"]["login"]) == (True, "github-actions[bot]"), ran.log
     said = stage.get(f"issues/{stage.sample.issue}/comments")
     [comment] = [one for one in said if one["user"]["type"] == "Bot"]
     assert comment["user"]["login"] == "github-actions[bot]"

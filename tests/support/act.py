@@ -71,6 +71,13 @@ class Act:
         folder = self.stage.folder / "act"
         shutil.rmtree(folder, ignore_errors=True)
         _copy_source(folder / "source", with_bytecode=self.venv is not None)
+        # The job's token is an input here: act knows one token for all jobs.
+        action = folder / "source" / "action.yml"
+        action.write_text(
+            action.read_text().replace(
+                "WORKFLOW_TOKEN: ${{ github.token", "WORKFLOW_TOKEN: ${{ inputs.github-token"
+            )
+        )
         if self.venv is not None:
             installer = folder / "source" / ".github" / "action" / "install.py"
             installer.write_text(f"import os, sys\nos.symlink({str(self.venv)!r}, sys.argv[1])\n")
