@@ -117,7 +117,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         if not _is_full(sys.stdout):  # else `_written_out` says it
             _say(f"slash-agent {verb}: {os.strerror(number)}: {remedy} and try again")
         _say_notes(error)
-        return ExitCode.INTERNAL
+        return ExitCode.UNAVAILABLE
 
 
 def _check_current_folder() -> None:
@@ -139,7 +139,7 @@ def _is_full(stream: TextIO) -> bool:
 
 
 def _written_out(verb: str, code: int) -> int:
-    """`code`, when all that was printed is out or nobody reads it; an internal error where it cannot be written. Python
+    """`code`, when all that was printed is out or nobody reads it; `UNAVAILABLE` if it cannot be written. Python
     would try at exit, and answer with a traceback and a code of its own."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -151,7 +151,7 @@ def _written_out(verb: str, code: int) -> int:
             if stream is sys.stdout and not isinstance(error, BrokenPipeError):
                 with suppress(OSError):
                     _say(f"slash-agent {verb}: standard output cannot be written: {error.strerror}")
-                code = code or ExitCode.INTERNAL
+                code = code or ExitCode.UNAVAILABLE
     return code
 
 

@@ -29,7 +29,7 @@ _STOPPED = {
     StopReason.CANCELED: "cancelled",
     StopReason.PROVIDER_ERROR: "the model's provider failed",
     StopReason.GATE: "the gate refused the change",
-    StopReason.ERROR: "an internal error",
+    StopReason.ERROR: "the run broke off",
 }
 _SEVERITY: dict[Severity, Style] = {
     Severity.CRITICAL: "red", Severity.MAJOR: "red", Severity.MINOR: "yellow", Severity.NOTE: "cyan",

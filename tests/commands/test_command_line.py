@@ -143,14 +143,14 @@ def test_the_traceback_of_an_internal_error_can_be_had(
     [
         ("nobody", "", 0, ""),
         ("nobody", "1", 0, ""),
-        ("/dev/full", "", 1, "standard output cannot be written: No space left on device"),
-        ("/dev/full", "1", 1, "No space left on device: free some disk space and try again"),
+        ("/dev/full", "", 75, "standard output cannot be written: No space left on device"),
+        ("/dev/full", "1", 75, "No space left on device: free some disk space and try again"),
     ],
 )
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
     tmp_path: Path, out: str, unbuffered: str, code: int, said: str
 ) -> None:
-    """Breaks: bot/commands/main.py "error.errno == errno.ENOSPC", and without PYTHONUNBUFFERED "os.dup2(nowhere"."""
+    """Breaks: bot/commands/main.py "if remedy is None:", and without PYTHONUNBUFFERED "os.dup2(nowhere"."""
     (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
     line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
     ours, theirs = os.pipe()

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bot.contracts.errors import AgentError
+from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
@@ -30,6 +30,12 @@ from bot.publish.bundle.files import (
     WRITES,
     sha256_of,
 )
+
+
+class BundleWriteError(AgentError):
+    """The folder of the bundle does not take it."""
+
+    exit_code = ExitCode.UNAVAILABLE
 
 
 def write_bundle(
@@ -72,7 +78,7 @@ def write_bundle(
             _copy(folder, JOURNAL, journal)
         _put(folder, OUTCOME, _dump_within_limit(stated))
     except OSError as error:
-        raise AgentError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
+        raise BundleWriteError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
 
 
 def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
