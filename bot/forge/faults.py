@@ -68,6 +68,10 @@ class Faults:
                     return self._waiting.pop(index)
         return None
 
+    def clear(self) -> None:
+        with self._lock:
+            self._waiting.clear()
+
     @property
     def waiting(self) -> int:
         """How many have not struck yet."""

@@ -17,22 +17,32 @@ from tests.faults.scene import (
     Work,
     answers,
     at_call,
+    at_work,
     branch_agent,
     change_and,
+    damaged,
     drops,
     fix,
+    forbidden_branch,
+    in_bundle,
+    killed_then,
+    lags,
+    limits,
     long_temporary_folder,
     nth,
     old_git,
     publish,
+    publish_in_job,
+    publish_twice_at_once,
     run,
     shell_first,
     struck,
     struck_at_github,
     token_ends,
+    without_bundle,
 )
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
-from tests.support.model_script import Hangup, Say, Status, Step, Turn
+from tests.support.model_script import Hangup, Raw, Say, Status, Step, Turn
 
 _EDITED = (VIEW, Turn(EDITS))
 _WAITING: tuple[Step, ...] = (*_EDITED, shell("sleep 600"))
@@ -114,24 +124,6 @@ GITHUB = (
         exit=0, says="", work=Work.PUBLISH,
     ),
     *rows(
-        "Git over HTTP fails once",
-        {
-            (fault, point): play
-            for fault, make in {
-                "connection dropped": drops, "server error (502)": partial(answers, 502),
-            }.items()
-            for point, play in {
-                "`run`, fetching the base commit": run(before=make("GET", "info/refs")),
-                "`publish`, reading the branches": publish(make("GET", "info/refs")),
-                "`publish`, pushing": publish(make("POST", "git-receive-pack")),
-            }.items()
-        }
-        | {
-            ("its answer is lost", "`publish`, pushing"): publish(drops("POST", "git-receive-pack", after=True)),
-        },
-        exit=0, says="", work=Work.PUBLISH,
-    ),
-    *rows(
         "GitHub's API refuses",
         {("403", f"`run`, reading {what}"): run(before=answers(403, *where)) for what, where in _BLOCKED.items()},
         exit=2, says="Blocked", work=Work.UNPAID,
@@ -183,6 +175,136 @@ GITHUB = (
     ),
 )  # fmt: skip
 
+_GIT_FAULTS = {
+    "connection dropped": lambda path, times: drops("*", path, times=times),
+    "server error (503)": lambda path, times: answers(503, "*", path, times=times),
+}
+_GIT_POINTS = {
+    ("run", "asking for branches"): r"\.git/info/refs$",
+    ("run", "the fetch"): "git-upload-pack$",
+    ("publish", "asking for branches"): r"\.git/info/refs$",
+    ("publish", "the fetch"): "git-upload-pack$",
+    ("publish", "the push"): "git-receive-pack$",
+}
+
+
+def _git(verb: str, times: int) -> dict[tuple[str, str], Play]:
+    return {
+        (fault, f"`{verb}`, {point}"): run(before=make(path, times))
+        if verb == "run"
+        else publish(make(path, times))
+        for fault, make in _GIT_FAULTS.items()
+        for (of, point), path in _GIT_POINTS.items()
+        if of == verb
+    }
+
+
+_ARCHIVED = "This repository was archived so it is read-only."
+_NO_RIGHT = "Resource not accessible by integration"
+_PULLS = ("POST", "/pulls$")
+_PUSH = ("*", "git-receive-pack")
+
+GIT = (
+    *rows("A git request fails once", _git("publish", 1), exit=0, says="opened", work=Work.PULL),
+    *rows("A git request fails once", _git("run", 1), exit=0, says="1 file changed", work=Work.PUBLISH),
+    *rows(
+        "A git request fails each time", _git("publish", 30),
+        exit=6, says="did not answer", work=Work.PUBLISH, thread="could not be published",
+    ),
+    *rows(
+        "A git request fails each time", _git("run", 30),
+        exit=75, says="after several tries", work=Work.UNPAID, thread="The run failed",
+    ),
+    *rows(
+        "The answer to a push is lost",
+        {
+            ("after its effect", "`publish`"): publish(drops("POST", "git-receive-pack$", after=True)),
+            ("two jobs publish the same bundle", "`publish`, the push"): publish_twice_at_once(),
+        },
+        exit=0, says="ull request", work=Work.PULL,
+    ),
+)  # fmt: skip
+
+FORBIDDEN = (
+    *rows(
+        "A 403 that passes",
+        {
+            ("secondary rate limit", "`publish`, opening the pull request"): publish(
+                lambda scene: scene.forge.limit_next(*_PULLS, kind="secondary", retry_after=1)
+            ),
+            ("secondary rate limit", "`publish`, the push"): publish(
+                answers(429, *_PUSH, "You have exceeded a secondary rate limit")
+            ),
+        },
+        exit=0, says="opened", work=Work.PULL,
+    ),
+    *rows(
+        "A 403 that stays",
+        {
+            ("primary rate limit", "`publish`, opening the pull request"): publish(limits("primary", *_PULLS, 3000)),
+            ("secondary rate limit", "`publish`, opening the pull request"): publish(
+                limits("secondary", *_PULLS, 3000)
+            ),
+        },
+        exit=6, says="rate limit", work=Work.PUBLISH, thread="rate limit",
+    ),
+    *rows(
+        "A 403 that stays",
+        {
+            ("the repository is archived", "`publish`, opening the pull request"): publish(
+                answers(403, *_PULLS, _ARCHIVED)
+            ),
+            # What git asks before a push; request 8 of those that `publish` makes.
+            ("the repository is archived", "`publish`, the push"): publish(
+                nth(8, answers(403, "GET", "info/refs$", _ARCHIVED))
+            ),
+        },
+        exit=6, says="archived", work=Work.PUBLISH, thread="archived",
+    ),
+    *rows(
+        "A 403 that stays",
+        {("a rule forbids the branch", "`publish`, the push"): publish(forbidden_branch)},
+        exit=6, says="rule of the repository", work=Work.BUNDLE, thread="rule of the repository",
+    ),
+    *rows(
+        "A 403 that stays",
+        {
+            ("the token lacks a permission", "`publish`, opening the pull request"): publish(
+                answers(403, *_PULLS, _NO_RIGHT)
+            )
+        },
+        exit=6, says="pull-requests: write", work=Work.PUBLISH, thread="The branch is pushed",
+    ),
+    *rows(
+        "A 403 that stays",
+        {
+            (f"{kind} rate limit", "`run`, reading who asks"): run(before=limits(kind, "GET", "/permission", 3000))
+            for kind in ("primary", "secondary")
+        },
+        exit=75, says=" rate limit", work=Work.UNPAID,
+    ),
+)  # fmt: skip
+
+_SPOILS = {
+    "outcome.json is cut": in_bundle("outcome.json", lambda data: data[:200]),
+    "outcome.json is no JSON": in_bundle("outcome.json", lambda data: b"\xff\0"),
+    "the patch is cut": in_bundle("changes.patch", lambda data: data[:100]),
+    "the patch is another": in_bundle("changes.patch", lambda data: data.replace(b"round", b"floor")),
+    "there is no bundle": without_bundle,
+}
+
+BUNDLE = rows(
+    "The bundle cannot be read",
+    {(fault, "`publish`"): publish_in_job(spoil) for fault, spoil in _SPOILS.items()},
+    exit=2, says="slash-agent publish", work=Work.NOTHING, thread="Publishing failed",
+)  # fmt: skip
+
+LAG = rows(
+    "GitHub's API is behind a push",
+    {(f"by {count} requests", "`publish`"): publish(lags(count)) for count in (2, 6)},
+    exit=0, says="opened", work=Work.PULL,
+)  # fmt: skip
+
 SIGNALS = (
     *rows(
         "A signal",
@@ -205,6 +327,11 @@ SIGNALS = (
         {
             (by.name, "`publish`, before it pushes"): struck_at_github(by, 4)
             for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
+        | {
+            ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
+            for number in _PUBLISH[2:11]
+            if number != 4
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
     ),
@@ -237,6 +364,51 @@ _STRAYS = {
     "320 new files": "mkdir made && cd made && seq 320 | xargs touch",
     "a folder without rights": "mkdir -m 0 shut",
 }
+
+_DAMAGES = {
+    "the journal's last line is cut": damaged("journal.jsonl", lambda data: data[:-20]),
+    "the journal has bytes that are no text": damaged(
+        "journal.jsonl", lambda data: data[:2000] + b"\xff\0" + data[2000:]
+    ),
+    "the journal's first line is gone": damaged("journal.jsonl", lambda data: data.partition(b"\n")[2]),
+    "the journal is empty": damaged("journal.jsonl", lambda data: b""),
+    "the journal is gone": damaged("journal.jsonl"),
+    "the git directory is gone": damaged("trusted.git"),
+    "an object of the git directory is cut": damaged(
+        "trusted.git/objects/pack/*.pack", lambda data: data[:200]
+    ),
+}
+
+DAMAGED = (
+    *rows(
+        "The folder of a killed run is damaged",
+        {(fault, "`salvage`"): killed_then("salvage", damage) for fault, damage in _DAMAGES.items()},
+        exit=0, says="1 file changed so far", work=Work.BUNDLE, status="partial",
+    ),
+    *rows(
+        "The folder of a killed run is damaged",
+        {(fault, "`fix --continue`"): killed_then("fix", damage) for fault, damage in _DAMAGES.items()},
+        exit=0, says="1 file changed", work=Work.BRANCH,
+    ),
+    *rows(
+        "A run is still at work in its folder",
+        {("", f"`{verb}`"): at_work(verb) for verb in ("salvage", "fix")},
+        exit=75, says="busy", work=Work.BRANCH,
+    ),
+    *rows(
+        "A run is still at work in its folder", {("", "`clean`"): at_work("clean")}, exit=0, says="", work=Work.BRANCH
+    ),
+    *rows(
+        "A model says 10 MB",
+        {("last words", "`run`"): run(*_EDITED, Say("All is well. " * 800_000))},
+        exit=0, says="1 file changed", work=Work.PUBLISH, status="changed",
+    ),
+    *rows(
+        "A model says 10 MB",
+        {("an event of 20 MB", "`fix`, after the edits"): fix(*_EDITED, Raw(b"data: " + b"x" * 20_000_000))},
+        exit=5, says="the model's provider failed", work=Work.BRANCH, status="partial",
+    ),
+)  # fmt: skip
 
 STRAYS = (
     *rows(
@@ -281,7 +453,7 @@ MACHINE = (
     *rows(
         "A machine that lacks something",
         {("standard output is on a full disk", "`fix`"): fix(before=shell_first("exec >/dev/full"))},
-        exit=1, says="standard output cannot be written", work=Work.BRANCH, status="changed",
+        exit=75, says="standard output cannot be written", work=Work.BRANCH, status="changed",
     ),
     *rows(
         "A machine that lacks something",
@@ -290,4 +462,4 @@ MACHINE = (
     ),
 )  # fmt: skip
 
-ROWS = (*MODEL, *GITHUB, *SIGNALS, *MACHINE, *STRAYS)
+ROWS = (*MODEL, *GITHUB, *GIT, *FORBIDDEN, *BUNDLE, *LAG, *SIGNALS, *MACHINE, *STRAYS, *DAMAGED)

@@ -53,6 +53,10 @@ class Trouble(Base):
         fault = Fault(method, re.compile(path), delay=seconds, drop=True, after_effect=after_effect)
         self._faults.add(fault, times)
 
+    def end_faults(self) -> None:
+        """Answer as usual from now on."""
+        self._faults.clear()
+
     @property
     def faults_waiting(self) -> int:
         return self._faults.waiting
