@@ -30,7 +30,7 @@ def publish_answer(telling: Telling) -> tuple[str, ...]:
         return ()
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
     try:
-        return put_result(host, place, ANSWER, text, headline)
+        return put_result(host, place, ANSWER, text, headline, {"result": "done"})
     except GitHubError as error:
         raise PublishError(f"The answer could not be posted: {error}") from error
 

@@ -5,6 +5,7 @@ Refusals come first and cost least: before any checkout, before a model or a san
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -307,8 +308,12 @@ class _Handling:
 
     def carry_out(self, request: Request) -> EventEnded:
         from bot.run.carry_out import Work, carry_out
-        from bot.run.queue import tell_of_dropped
+        from bot.run.queue import result_of, tell_of_dropped
 
+        if done := result_of(self.reader, self.place, self.host):
+            return self._done_already(done)
+        if earlier := self._earlier_attempt(request):
+            return earlier
         quota = Quota() if self._planned(request) else self._quota(request)
         if quota.refusal:
             return self.refuse(Refusal(quota.refusal, said=request.actor.tier is not Tier.BOT))
@@ -330,6 +335,43 @@ class _Handling:
             self.finder,
         )
         return carry_out(work, request, self.say, self.watch)
+
+    def _done_already(self, url: str) -> EventEnded:
+        """Without a model: the thread has the result. The comment that the action began for this run goes."""
+        begun = self.environment.get("SLASH_AGENT_COMMENT", "")
+        try:
+            if begun.isdecimal() and not url.endswith(f"-{begun}"):
+                self.host.delete_comment(self.wanted.repository.name, int(begun))
+        except GitHubError as error:
+            self.watch(f"note: the second progress comment could not be deleted: {error}")
+        reason = f"This request is done already, see {url}. `/agent retry` does it again."
+        return EventEnded(ExitCode.DONE, reason, answered=True)
+
+    def _earlier_attempt(self, request: Request) -> EventEnded | None:
+        """The bundle that an earlier attempt of this job finished, to be published again; `None` if there is none."""
+        out = self.asked.out
+        again = self.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and self.where.run
+        if (
+            not again
+            or out is None
+            or out.exists()
+            or request.trigger is None
+            or not request.trigger.comment_id
+        ):
+            return None
+        from bot.publish.bundle.read import read_bundle
+        from bot.run.again import fetch_bundle
+        from bot.run.conclude import exit_code
+
+        if not fetch_bundle(self.github, request.repository, self.where.run, out):
+            return None
+        outcome = read_bundle(out).outcome
+        code = exit_code(outcome.stop_reason, outcome.status)
+        if outcome.request.trigger == request.trigger and code is ExitCode.DONE:
+            self.watch("note: an earlier attempt of this job finished the request; its bundle is published")
+            return EventEnded(code, outcome.reason, outcome, out)
+        shutil.rmtree(out)
+        return None
 
     def _planned(self, request: Request) -> bool:
         """Whether it is an entry of a maintenance plan, which counted it already."""

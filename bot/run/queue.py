@@ -11,10 +11,21 @@ from dataclasses import replace
 from bot.contracts.request import Actor, Request
 from bot.github.errors import GitHubError
 from bot.github.host import Host
+from bot.github.values import Account
 from bot.intake.admission import Admission
 from bot.intake.who import tier_of
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS, asking_comment, mark, marked
+from bot.publish.thread.markers import (
+    ANSWER,
+    FINISHED,
+    PROGRESS,
+    PUSHED,
+    asking_comment,
+    is_ours,
+    mark,
+    marked,
+    read_mark,
+)
 from bot.publish.thread.place import Place
 from bot.run.dropped import (
     DROPPED,
@@ -54,6 +65,21 @@ def tell_of_dropped(
             put_comment(host, talk, DROPPED, words(found, request.thread.url), {TOLD: told(found)})
     except GitHubError as error:
         watch(f"note: what the queue dropped could not be told: {error}")
+
+
+def result_of(reader: Overheard, place: Place, host: Host) -> str:
+    """The address of our comment that says that this request is done, empty if there is none: GitHub may deliver an
+    event twice, and people run jobs again. A label or a schedule may ask for the same thing again and means it."""
+    if not asking_comment(place.key)[0]:
+        return ""
+    for comment in reader.heard.values():
+        author = Account(comment.author, comment.author_id, comment.author_kind)
+        for kind in (PROGRESS, ANSWER, PUSHED):
+            fields = read_mark(comment.body, kind) or {}
+            done = (fields.get("request"), fields.get("result")) == (place.key, FINISHED["result"])
+            if done and is_ours(author, host.me(), kind):
+                return f"{place.url}#issuecomment-{comment.id}"
+    return ""
 
 
 def _may(one: Dropped, reader: Overheard, request: Request, admission: Admission) -> bool:

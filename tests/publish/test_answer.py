@@ -54,7 +54,7 @@ def test_an_answer_stands_in_the_thread(world: World) -> None:
     assert body.startswith(ANSWER)
     assert "under $0.01" in body or "$0.04" in body
     assert "[run](https://run.example/1)" in body
-    assert body.rstrip().endswith(f"<!-- slash-agent answer request={world.comment_id} -->")
+    assert body.rstrip().endswith(f"<!-- slash-agent answer request={world.comment_id} result=done -->")
 
 
 def test_the_progress_comment_becomes_the_answer(world: World) -> None:
@@ -66,7 +66,7 @@ def test_the_progress_comment_becomes_the_answer(world: World) -> None:
         world.publish(said)
     [body] = ours(world)
     assert body.startswith(ANSWER)
-    assert f"<!-- slash-agent progress request={world.comment_id} usd=0.5 state=over -->" in body
+    assert f"<!-- slash-agent progress request={world.comment_id} usd=0.5 state=over result=done -->" in body
 
 
 def test_a_progress_comment_that_may_not_be_edited_is_no_reason_to_say_nothing(world: World) -> None:

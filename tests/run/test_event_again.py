@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -161,6 +162,54 @@ def test_a_budget_above_the_limit_is_told_with_the_result(stage: Stage) -> None:
         == 0
     )
     assert "A budget of $300.00 was asked for; the policy allows" in stage.bot_comments()[-1]
+
+
+# -- the same event again
+
+
+def test_a_request_that_is_done_is_not_paid_for_again(stage: Stage) -> None:
+    """The event is delivered twice: the action begins a second comment, and the queue lets the run start later."""
+    event = stage.ask("/agent fix this")
+    act(stage, mending(), event)
+    assert stage.publish().code == 0
+    before = stage.bot_comments()
+    second = progress(stage, event["comment"]["id"])
+    ran = stage.run(event=event, SLASH_AGENT_COMMENT=str(second))
+    assert (ran.code, stage.bot_comments()) == (0, before), ran.said
+    assert (
+        f"This request is done already, see {stage.forge.url}/{stage.repo}/issues/1#issuecomment-" in ran.out
+    )
+
+
+def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    mark = f"<!-- slash-agent progress request={event['comment']['id']} state=over result=done -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"**Done**\n\n{mark}\n")
+    _, _, asked = act(stage, [DONE], event)
+    assert asked
+
+
+def test_a_request_whose_run_failed_is_done_again(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    act(stage, [Say("I will not.")], event)
+    _, _, asked = act(stage, [DONE], event)
+    assert asked
+
+
+def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
+    """Publishing failed, and somebody chose "Re-run all jobs"."""
+    event = stage.ask("/agent fix this")
+    _, run, _ = act(stage, mending(), event)
+    patch = (stage.bundle / "changes.patch").read_bytes()
+    shutil.rmtree(stage.bundle)
+    token = stage.forge.token(
+        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2")
+    assert ran.code == 0, ran.said
+    assert (stage.bundle / "changes.patch").read_bytes() == patch
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
 
 
 # -- continue

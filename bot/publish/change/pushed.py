@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import Prepared
 from bot.publish.change.work import Work
 from bot.publish.thread.comments import put_result
+from bot.publish.thread.markers import PUSHED
 from bot.publish.thread.place import Place, place_of
-
-PUSHED = "pushed"
 
 
 def tell_pushed(work: Work, now: PullRequest, prepared: Prepared) -> tuple[str, ...]:
@@ -21,4 +21,5 @@ def tell_pushed(work: Work, now: PullRequest, prepared: Prepared) -> tuple[str, 
     if place.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {prepared.sha} to this pull request.**\n\n{body}"
-    return put_result(work.host, place, PUSHED, text, "Pushed")
+    fields = {} if work.outcome.status is Status.PARTIAL else {"result": "done"}
+    return put_result(work.host, place, PUSHED, text, "Pushed", fields)

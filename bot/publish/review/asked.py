@@ -18,7 +18,7 @@ from bot.publish.remote import Remote
 from bot.publish.review.past import CHECK, REVIEWED, Past, still_open, trace_of
 from bot.publish.review.text import Report, nothing_text
 from bot.publish.thread.comments import edit_comments, put_result
-from bot.publish.thread.markers import ENDED, OVER, PROGRESS
+from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS
 from bot.publish.thread.place import Place
 
 
@@ -77,7 +77,7 @@ class Asked:
         line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(self.outcome.cost)}{run}"
         try:
             # A result of an earlier try that failed is true no longer.
-            edit_comments(host, self.place, {PROGRESS: line, ENDED: line}, OVER)
+            edit_comments(host, self.place, {PROGRESS: line, ENDED: line}, FINISHED)
         except GitHubError as error:
             return (f"The progress comment could not be finished: {error}",)
         return ()

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.contracts.errors import AgentError, PublishError
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
 from bot.github.host import Host
 from bot.publish.body.footer import Links
 from bot.publish.published import Published
 from bot.publish.thread.comments import edit_comments, put_comment, put_result
 from bot.publish.thread.ended import done_line, end_text, headline
-from bot.publish.thread.markers import ENDED, OVER, PROGRESS
+from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS
 from bot.publish.thread.place import Place
 
 DONE = "done"
@@ -81,7 +81,8 @@ class Ending:
             notes = (f"The reply in the line thread could not be posted: {error}",)
         try:
             # A result of an earlier try that failed is true no longer.
-            edit_comments(self.host, place, {PROGRESS: line, ENDED: line}, OVER)
+            over = OVER if self.outcome.status is Status.PARTIAL else FINISHED
+            edit_comments(self.host, place, {PROGRESS: line, ENDED: line}, over)
         except GitHubError as error:
             return (*notes, f"The progress comment could not be finished: {error}")
         return notes

@@ -18,8 +18,11 @@ ENDED = "ended"
 REFUSED = "refused"
 ANSWER = "answer"
 SUGGESTED = "suggested"
+PUSHED = "pushed"
 # Said in the mark of a progress comment, for `status` and `stop`: whether a run still works on it.
 ON, OVER = {"state": "on"}, {"state": "over"}
+FINISHED = {**OVER, "result": "done"}
+"""And in the mark of a result: the request needs no other run."""
 WRITE = "write"
 """A proposed comment. Its fields: `id`, which is the proposal's, and `task`."""
 
