@@ -158,7 +158,7 @@ def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None
     assert again.code == 0, again.err
     assert "it was held with claude-sonnet-4-5, and this run is with gpt-4.1" in noted(again)
     # The fresh conversation is told what the last one came to.
-    assert "It changed: tidytime/format.py" in json.dumps(asked[0])
+    assert "It changed: `tidytime/format.py`" in json.dumps(asked[0])
 
 
 @pytest.mark.parametrize(
