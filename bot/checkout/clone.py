@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from bot.checkout import layout, local, notes, remote
-from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError
+from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError, UnavailableError
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import PullHead, fetch_ends, mark_diff_base
 
@@ -57,6 +57,10 @@ class Checkout:
     merge_base: str = ""
 
 
+# As the system and git say it.
+_DISK_FULL = ("No space left on device", "Disk quota exceeded", "Out of diskspace")
+
+
 def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
     """Check `source` out below `folder`, as `trusted.git` and `tree`. Raises a `CheckoutError`.
 
@@ -71,12 +75,13 @@ def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
         if remote.is_remote(source.url):
             return _from_remote(source, folder, history)
         return _from_local(source, folder, history)
-    except OSError as error:
-        raise CheckoutError(f"the checkout in {folder} failed: {error.strerror or error}") from error
-    except GitError as error:
-        raise CheckoutError(
-            f"the checkout in {folder} failed: {error.detail}{_lacking(source, error.detail)}"
-        ) from error
+    except (OSError, GitError) as error:
+        detail = error.detail if isinstance(error, GitError) else error.strerror or str(error)
+        said = f"the checkout in {folder} failed: {detail}"
+        if any(words in detail for words in _DISK_FULL):
+            raise UnavailableError(f"{said}. Free some disk space and try again.") from error
+        lacking = _lacking(source, detail) if isinstance(error, GitError) else ""
+        raise CheckoutError(f"{said}{lacking}") from error
 
 
 def _lacking(source: Source, detail: str) -> str:

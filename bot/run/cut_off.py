@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bot.contracts.errors import UsageError
 from bot.contracts.progress import View
 from bot.run.folder import RunFolder
 from bot.run.signals import CANCELLED, to_standard_error
@@ -66,7 +67,11 @@ def names_the_work(folder: RunFolder, *, goes_on: bool) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if folder.begun and folder.has_tree:
+        if isinstance(error, FileNotFoundError) and not folder.root.is_dir():
+            raise UsageError(
+                f"The run's folder {folder.root} was removed while the run was at work; nothing of it is left."
+            ) from error
+        if folder.has_tree and (folder.begun or folder.facts.is_file()):
             error.add_note(f"The work so far is in {folder.root}")
             for label, text in take_up(folder, goes_on=goes_on):
                 error.add_note(f"{label}: {text}")

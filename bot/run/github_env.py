@@ -91,6 +91,10 @@ def signed_in(where: GitHubEnvironment, repository: str, access: Access) -> GitH
         return replace(where, token=made.token, minted=True)
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
+    if not where.token.isprintable():
+        raise UsageError(
+            "The GitHub token holds a line break, or another character that no token has: set it again."
+        )
     if where.repository and repository.lower() != where.repository.lower() and _is_actions_own(where):
         raise UsageError(
             f"{repository} is out of reach: {TokenKind.ACTIONS} is for {where.repository} alone. "

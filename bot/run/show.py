@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.gate.tree import Verdict
 from bot.publish.bundle.files import REPORT
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.run.folder import RunFolder
 from bot.run.job import Ended
@@ -55,4 +54,4 @@ def write_out(
             (folder / OUTPUTS).write_bytes(outputs)
         (folder / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
-        raise AgentError(f"The report could not be written to {folder}: {error.strerror}.") from error
+        raise BundleWriteError(f"The report could not be written to {folder}: {error.strerror}.") from error

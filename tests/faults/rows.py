@@ -36,9 +36,11 @@ from tests.faults.scene import (
     publish_twice_at_once,
     run,
     shell_first,
+    small_disk,
     struck,
     struck_at_github,
     token_ends,
+    with_out,
     without_bundle,
 )
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
@@ -426,6 +428,39 @@ STRAYS = (
 _LOCAL_AND_EVENT = {"fix": fix, "run": run}
 
 MACHINE = (
+    *rows(
+        "A full disk",
+        {("before the checkout", "`fix`"): fix(before=small_disk("home", 40_000))},
+        exit=75, says="ree some disk space", work=Work.UNPAID,
+    ),
+    *rows(
+        "A full disk",
+        {("while the bundle is written", "`fix --out`"): with_out("small", small_disk("small", 4096))},
+        exit=75, says="could not be written", work=Work.NAMED,
+    ),
+    *rows(
+        "Somebody removes files of a run",
+        {
+            ("its folder", "`fix`, a command runs"): struck(
+                "fix", signal.SIGTERM, at_call("sleep 600", damaged("../2*")), *_WAITING
+            )
+        },
+        exit=2, says="was removed while", work=Work.NOTHING,
+    ),
+    *rows(
+        "Somebody removes files of a run",
+        {
+            ("its journal", "`fix`, a command runs"): struck(
+                "fix", signal.SIGTERM, at_call("sleep 600", damaged("journal.jsonl")), *_WAITING
+            )
+        },
+        exit=75, says="could not be written", work=Work.NAMED,
+    ),
+    *rows(
+        "A token that cannot be one",
+        {("it holds a line break", "`run`"): run(GITHUB_TOKEN="a\nb")},
+        exit=2, says="holds a line break", work=Work.UNPAID,
+    ),
     *rows(
         "A place that cannot be written",
         {

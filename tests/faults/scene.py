@@ -449,6 +449,22 @@ def shell_first(script: str) -> Fault:
     return inside("bash", "-c", f'{script}; exec "$@"', "bash")
 
 
+def small_disk(path: str, size: int) -> Fault:
+    """A folder of the stage is a disk of so many bytes, which is gone afterwards."""
+
+    def fault(scene: Scene) -> None:
+        folder = scene.stage.folder / path
+        folder.mkdir(exist_ok=True)
+        scene.inside = ("bwrap", "--dev-bind", "/", "/", "--size", str(size), "--tmpfs", str(folder), "--")
+
+    return fault
+
+
+def with_out(path: str, before: Fault) -> Play:
+    """`fix --out` below a folder of the stage."""
+    return lambda scene: fix(options=("--out", scene.stage.folder / path / "bundle"), before=before)(scene)
+
+
 def old_git(scene: Scene) -> None:
     """A git from 2018 comes first on the PATH."""
     program = scene.stage.folder / "old" / "git"
@@ -483,9 +499,16 @@ def at_request(number: int) -> At:
     return lambda scene, model: len(model.requests) >= number
 
 
-def at_call(text: str) -> At:
-    """Once the run's journal has `text`."""
-    return lambda scene, model: text in scene.journal
+def at_call(text: str, damage: Fault | None = None) -> At:
+    """Once the run's journal has `text`; then `damage` is done, too."""
+
+    def at(scene: Scene, model: ModelServer) -> bool:
+        reached = text in scene.journal
+        if reached and damage:
+            damage(scene)
+        return reached
+
+    return at
 
 
 def struck(verb: str, by: signal.Signals, at: At, *steps: Step, options: Sequence[object] = ()) -> Play:
