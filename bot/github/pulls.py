@@ -14,7 +14,7 @@ from bot.github.errors import GitHubError
 from bot.github.values import CommitData, PullData
 
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.
-_HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0)
+_HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)
 
 
 class Pulls(Border):

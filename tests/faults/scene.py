@@ -589,8 +589,9 @@ def _strike(
     *options: object,
 ) -> Ran:  # fmt: skip
     scene.killed = by == signal.SIGKILL
+    # Under `nohup`, SIGHUP is ignored, and the program keeps it so.
     process = subprocess.Popen(
-        scene.argv(verb, *options), env=variables, cwd=scene.stage.folder, text=True,
+        ["env", "--default-signal=HUP", *scene.argv(verb, *options)], env=variables, cwd=scene.stage.folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     wait_for(lambda: reached() or process.poll() is not None)
