@@ -32,7 +32,7 @@ def test_a_second_run_in_one_process_is_refused_and_the_first_ends_freely(tmp_pa
     with held(tmp_path):
         with pytest.raises(FolderBusy, match="busy: another run works in") as caught, held(tmp_path):
             pass
-        assert caught.value.exit_code is ExitCode.USAGE
+        assert caught.value.exit_code is ExitCode.UNAVAILABLE
     with held(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
