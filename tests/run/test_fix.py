@@ -200,16 +200,16 @@ def test_only_protected_changes_end_with_the_gate_exit_code(cli: Cli, repo: Path
     assert ".github/workflows/x.yml" in ran.out
 
 
-def test_a_link_out_of_the_tree_refuses_the_diff_and_keeps_the_bundle(
+def test_a_link_out_of_the_tree_is_withheld_and_the_rest_goes_out(
     cli: Cli, repo: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "bundle"
-    steps: list[Step] = [shell("ln -s /etc/passwd leak; echo b > new.txt"), DONE]
+    steps: list[Step] = [shell("ln -s /etc/passwd leak; echo b > new.txt"), DONE, DONE]
     with ModelServer(steps) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x", model=server)
-    assert ran.code == 7
     assert (out / "journal.jsonl").exists()
-    assert git(repo, "branch", "--list", "agent/*") == ""
+    assert "leak" in ran.out
+    assert git(repo, "branch", "--list", "agent/*") != ""
 
 
 def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:

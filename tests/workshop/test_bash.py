@@ -310,7 +310,7 @@ def test_of_output_over_the_cap_the_end_is_shown_and_kept(workshop: Workshop) ->
 def test_colours_in_the_kept_output_do_not_hide_a_line_from_grep(workshop: Workshop) -> None:
     spill = bash(workshop, r"printf '\033[31mFAILED\033[0m a.py\n10%%\r100%%\n'; seq 20000").metadata["spill"]
     found = workshop.call("grep", {"pattern": "^(FAILED a|100%$)", "path": spill}, CancelToken())
-    assert found.content.startswith(f"{spill}\n1:FAILED a.py\n2:100%\n")
+    assert found.content.startswith(f"{spill}\n1:FAILED a.py\n2:100%")
 
 
 def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_name_it(
