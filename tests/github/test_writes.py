@@ -65,6 +65,10 @@ CASES = [
         {"body": "hi"}, True, comment(9), "edit comment 9 on octo/hello#7",
     ),
     Case(
+        "delete_comment", lambda h: h.delete_comment(NAME, 9), "DELETE", "/issues/comments/9",
+        None, True, None, "delete comment 9 of octo/hello",
+    ),
+    Case(
         "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes"), "POST", "/issues/comments/9/reactions",
         {"content": "eyes"}, True, {"id": 1}, "react to comment 9 of octo/hello with eyes",
     ),
