@@ -41,7 +41,7 @@ bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.equal_steps
 
 $(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("slash-agent needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if not (3, 11) <= sys.version_info[:2] <= (3, 14) else 0'
+	@$(PYTHON) -c 'import sys; sys.exit("slash-agent needs Python 3.11.5 to 3.14; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if not (3, 11, 5) <= sys.version_info[:3] < (3, 15) else 0'
 	@echo "Installing into $(VENV) from requirements.lock, once; this takes a minute or so."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock

@@ -82,8 +82,9 @@ def of_extras(named: str, offered: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def main(target: Path, left_out: Collection[str], extras: str) -> None:
-    if not (3, 11) <= sys.version_info[:2] <= (3, 14):
-        sys.exit(f"slash-agent needs Python 3.11 to 3.14; this runner's python3 is {sys.version.split()[0]}")
+    # Before 3.11.5 `re` matches possessive quantifiers wrongly, and hidden text would reach the model.
+    if not (3, 11, 5) <= sys.version_info[:3] < (3, 15):
+        sys.exit(f"slash-agent needs Python 3.11.5 to 3.14; this runner's python3 is {sys.version.split()[0]}")
     lock = ROOT / "requirements.lock"
     packages = blocks(lock.read_text())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
