@@ -69,7 +69,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("anchors", 1),
         ("reviews", 1),
         ("patch", 1),
-        ("masking", 5),
+        ("masking", 7),
         ("sandbox", 7),
         ("session", 5),
         ("context", 3),
