@@ -13,8 +13,9 @@ from bot.environment.workflows import Job, Script
 
 _FILES = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _COMMANDS = ("onCreateCommand", "updateContentCommand", "postCreateCommand")
-_STRING = r'("(?:\\.|[^"\\])*")'
-_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# What never ends is taken to the end of the text: each letter is looked at once.
+_STRING = r'("(?:\\.|[^"\\])*+(?:"|\Z))'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 
 
@@ -32,10 +33,10 @@ def _parsed(text: str) -> dict[str, Any]:
     for pattern in (_COMMENT, _LAST_COMMA):
         text = pattern.sub(lambda match: match[1] or " ", text)
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _lines(command: object) -> Iterator[str]:

@@ -394,3 +394,10 @@ def test_arrays_of_plain_words_are_filled_in() -> None:
     assert not [
         line for line in commands(found({"CMakeLists.txt": ""}, workflow(computed))) if "pwned" in line
     ]
+
+
+@pytest.mark.parametrize("piece", ["/* ", '"\\', '/*"', "// /*"])
+def test_a_devcontainer_that_never_ends_is_read_in_one_pass(piece: str) -> None:
+    """Breaks: the `\\Z` of each pattern in bot/environment/devcontainer.py; then this takes minutes."""
+    text = piece * (390_000 // len(piece))
+    assert setup(found({**PYTEST, ".devcontainer.json": text})) == setup(found(PYTEST))
