@@ -142,20 +142,15 @@ def _finding(arguments: Mapping[str, Any]) -> Finding:
     suggestion = arguments.get("suggestion")
     line, start = int(arguments["line"]), int(arguments.get("start_line", 0))
     return Finding(
-        path=_text(arguments["path"]).removeprefix("./"),
+        path=str(arguments["path"]).removeprefix("./"),
         line=line,
         severity=Severity(arguments["severity"]),
-        title=" ".join(_text(arguments["title"]).split()),
-        body=_text(arguments["body"]).strip(),
+        title=" ".join(str(arguments["title"]).split()),
+        body=str(arguments["body"]).strip(),
         start_line=0 if start == line else start,
         side=Side(arguments.get("side", Side.RIGHT)),
-        suggestion=None if suggestion is None else _text(suggestion),
+        suggestion=None if suggestion is None else str(suggestion),
     )
-
-
-def _text(value: object) -> str:
-    """Without half characters, which JSON can spell and no file can hold."""
-    return str(value)
 
 
 def _same(one: Finding, other: Finding) -> bool:

@@ -99,5 +99,5 @@ def _step(step: Mapping[str, Any]) -> PlanStep:
 
 
 def _text(value: object) -> str:
-    """Without half characters, which JSON can spell and no file can hold, and without those that do not show."""
+    """Without characters that do not show."""
     return shown(str(value)).strip()

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -83,7 +82,9 @@ def drive(git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace 
     from bot.github.retry import Pace, wait_before_retry
 
     pace = pace or Pace()
-    for attempt in count(1):
+    attempt = 0
+    while True:
+        attempt += 1
         try:
             return _drive_once(git_dir, url, token, arguments)
         except GitCommandError as error:
@@ -92,7 +93,6 @@ def drive(git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace 
             if wait is None:
                 raise
             pace.wait(wait)
-    raise AssertionError("unreachable")
 
 
 def http_failure(said: str) -> Failure | None:

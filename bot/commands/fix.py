@@ -91,18 +91,18 @@ def _result(fixed: Fixed, arguments: argparse.Namespace) -> Result:
         next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
     if fixed.outcome.status is Status.NEEDS_INPUT:
         next.append(("answer", f'{_continue(fixed)} "your answer"'))
-    elif not fixed.kept and (
+    elif not fixed.kept_run and (
         fixed.outcome.status in _UNFINISHED or fixed.outcome.stop_reason is StopReason.CHECKS_FAILING
     ):
         next.append(("go on", _continue(fixed)))
-    if fixed.kept:
-        next += take_up(fixed.kept, goes_on=True)
+    if fixed.kept_run:
+        next += take_up(fixed.kept_run, goes_on=True)
     next.append(("report", str(fixed.bundle / "report.html")))
     unseen = count_of(fixed.unseen, "uncommitted file")
     notes = [f"The agent worked on HEAD and did not see {unseen}."] if fixed.unseen else []
-    if fixed.kept:
+    if fixed.kept_run:
         notes.append(
-            f"The run's work tree is kept, since no patch has what was withheld or refused: {fixed.kept.tree}"
+            f"The run's work tree is kept, since no patch has what was withheld or refused: {fixed.kept_run.tree}"
         )
     return Result(fixed.outcome, where, next, notes=notes)
 

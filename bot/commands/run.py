@@ -148,8 +148,8 @@ def _say(ended: EventEnded, actions: Actions, printer: Printer, *, dry_run: bool
         bundle = shlex.quote(str(ended.bundle))
         publish = f"slash-agent publish --bundle {bundle}"
         next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
-        if ended.kept and not actions.active:
-            next += take_up(ended.kept, goes_on=False)
+        if ended.kept_run and not actions.active:
+            next += take_up(ended.kept_run, goes_on=False)
         next += [("report", str(ended.bundle / "report.html")), ("bundle", str(ended.bundle))]
         print_result(Result(outcome, next=next), printer)
     if actions.has_summary:

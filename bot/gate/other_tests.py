@@ -83,15 +83,15 @@ class _File:
     _tests: list[tuple[int, str]] = field(default_factory=list)
 
     def parts(self, *, inside: bool) -> Iterator[Part]:
-        self._tests = [(found.start(), self._name(found)) for found in self.language.test.finditer(self.code)]
-        for found in self.language.assertion.finditer(self.code):
-            if inside and self._test_at(found.start()) < 0:
+        self._tests = [(match.start(), self._name(match)) for match in self.language.test.finditer(self.code)]
+        for match in self.language.assertion.finditer(self.code):
+            if inside and self._test_at(match.start()) < 0:
                 continue
-            end = self._end(found.end())
-            why = self._empty(found, end) or (NOT_RUN if self._is_dead(found.start()) else "")
-            yield self._part(why or "assertion", found.start(), _bare(self.text[found.start() : end]))
-        for found in self.language.skip.finditer(self.code):
-            yield self._part("skip", found.start(), self._test_name(found.start()) + _bare(found[0]))
+            end = self._end(match.end())
+            why = self._empty(match, end) or (NOT_RUN if self._is_dead(match.start()) else "")
+            yield self._part(why or "assertion", match.start(), _bare(self.text[match.start() : end]))
+        for match in self.language.skip.finditer(self.code):
+            yield self._part("skip", match.start(), self._test_name(match.start()) + _bare(match[0]))
         for start, name in self._tests:
             yield self._part("test", start, name)
 
@@ -105,11 +105,11 @@ class _File:
         number = self._test_at(place)
         return self._tests[number][1] if number >= 0 else ""
 
-    def _name(self, found: re.Match[str]) -> str:
+    def _name(self, match: re.Match[str]) -> str:
         """What names a test: the rest of its line, or of an attribute all until its block begins."""
-        start, far = found.start(), found.start() + _LONGEST_NAME
-        ends = [place for sign in ("{", "=>") if (place := self.code.find(sign, found.end(), far)) >= 0]
-        if found[0].lstrip()[:1] not in "#@[" and (line := self.code.find("\n", found.end(), far)) >= 0:
+        start, far = match.start(), match.start() + _LONGEST_NAME
+        ends = [place for sign in ("{", "=>") if (place := self.code.find(sign, match.end(), far)) >= 0]
+        if match[0].lstrip()[:1] not in "#@[" and (line := self.code.find("\n", match.end(), far)) >= 0:
             ends.append(line)
         return _bare(self.text[start : min(ends, default=far)])
 
@@ -118,11 +118,11 @@ class _File:
         """Where each bracket closes; one that never does, at the end."""
         pairs: dict[int, int] = {}
         stack: list[int] = []
-        for found in re.finditer(r"[()\[\]{}]", self.code):
-            if found[0] in _OPENS:
-                stack.append(found.start())
-            elif stack and _OPENS[self.code[stack[-1]]] == found[0]:
-                pairs[stack.pop()] = found.start()
+        for match in re.finditer(r"[()\[\]{}]", self.code):
+            if match[0] in _OPENS:
+                stack.append(match.start())
+            elif stack and _OPENS[self.code[stack[-1]]] == match[0]:
+                pairs[stack.pop()] = match.start()
         return pairs | dict.fromkeys(stack, len(self.code))
 
     @cached_property
@@ -143,9 +143,9 @@ class _File:
                 break
         return min(place, len(self.code))
 
-    def _empty(self, found: re.Match[str], end: int) -> str:
+    def _empty(self, match: re.Match[str], end: int) -> str:
         """Why an assertion holds whatever the program does; "" if it may fail."""
-        start = found.start()
+        start = match.start()
         opens = self.code.find("(", start, end)
         if opens < 0:
             return ""
@@ -188,7 +188,7 @@ class _File:
     @cached_property
     def _dead(self) -> list[tuple[int, int]]:
         """What follows a bare `return` in its block, and what is under `if (false)`."""
-        found = [(one.end(), self._closes[one.end() - 1]) for one in _NEVER.finditer(self.code)]
+        spans = [(one.end(), self._closes[one.end() - 1]) for one in _NEVER.finditer(self.code)]
         for one in _RETURN.finditer(self.code):
             if self._is_unconditional(one.start()):
                 around = (
@@ -198,8 +198,8 @@ class _File:
                 )
                 end = min(around, default=one.end())
                 other = _OTHER_CASE.search(self.code, one.end(), end)
-                found.append((one.end(), other.start() if other else end))
-        return found
+                spans.append((one.end(), other.start() if other else end))
+        return spans
 
     def _is_unconditional(self, place: int) -> bool:
         before = self.code[max(place - 400, 0) : place].rstrip()

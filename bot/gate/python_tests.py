@@ -131,24 +131,24 @@ class _Reader:
         """What skips tests, or leaves them without a case."""
         if isinstance(node, _Scope):
             test = f"{test}.{node.name}" if test else node.name
-        found = ""
+        mark = ""
         if isinstance(node, ast.Attribute | ast.Name):
-            found = name if _SKIPS.fullmatch(name := self._named(node)) else ""
+            mark = name if _SKIPS.fullmatch(name := self._named(node)) else ""
         elif isinstance(node, ast.Assign):
             names = {_dotted(target).rpartition(".")[2] for target in node.targets}
             off = "__test__" in names and _truth(node.value) is False
-            found = "switch" if off or names & _SWITCHES else ""
+            mark = "switch" if off or names & _SWITCHES else ""
         elif isinstance(node, ast.Call) and _dotted(node.func).endswith("parametrize"):
             values = [*node.args[1:2], *(key.value for key in node.keywords if key.arg == "argvalues")]
-            found = "no case" if values and _is_empty(values[0]) else ""
+            mark = "no case" if values and _is_empty(values[0]) else ""
             for case in values[0].elts if values and isinstance(values[0], ast.List | ast.Tuple) else ():
                 self.parts.append(Part("case", test, ast.unparse(case), case.lineno))
-        if found:
-            self.parts.append(Part("skip", test, f"{test} {found}", getattr(node, "lineno", 1)))
+        if mark:
+            self.parts.append(Part("skip", test, f"{test} {mark}", getattr(node, "lineno", 1)))
         if not isinstance(node, ast.Attribute):
             for inner in ast.iter_child_nodes(node):
                 self._marks(inner, test)
-        elif not found:
+        elif not mark:
             self._marks(node.value, test)
 
     def _bare(self) -> None:

@@ -194,13 +194,13 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
 def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: GateLimits) -> dict[str, str]:
     """A patch spells out what it removes too, so that is bounded before anything is compared: the largest stay."""
     replaced = [change for change in changes if change.old is not None]
-    found = sorted(
+    by_size = sorted(
         zip(sizes(scratch.git, [one.old.sha for one in replaced if one.old]), replaced, strict=True),
         key=lambda one: one[0],
     )
     reasons: dict[str, str] = {}
     total = 0
-    for size, change in found:
+    for size, change in by_size:
         total += size
         if total > limits.patch_bytes:
             reasons[change.path] = f"the change replaces more than {limits.patch_bytes} bytes"
@@ -235,14 +235,14 @@ def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, st
     kept = {change.path for change in diff.changes if change.path in reasons and change.old is not None}
     kept.update(diff.unchanged)
     folders = {folder for path in kept for folder in parents(path)}
-    found: dict[str, str] = {}
+    blocked: dict[str, str] = {}
     for change in left:
         if change.new is None:
             if any(folder in reasons for folder in parents(change.path)):
-                found[change.path] = "deleted for an entry that is withheld"
+                blocked[change.path] = "deleted for an entry that is withheld"
         elif change.path in folders or any(folder in kept for folder in parents(change.path)):
-            found[change.path] = "in the way of a path that is kept as it was"
-    return found
+            blocked[change.path] = "in the way of a path that is kept as it was"
+    return blocked
 
 
 def _forbidden(change: Change, may_write: MayWrite) -> str | None:

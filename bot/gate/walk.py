@@ -290,13 +290,15 @@ class _Walk:
         """In the order of their names: over the limits, the order decides."""
         room = self._limits.entries - self._entries
         with os.scandir(descriptor) as entries:
-            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, room + 1)]
-        self._entries += len(found)
+            listed = [
+                (entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, room + 1)
+            ]
+        self._entries += len(listed)
         if self._entries > self._limits.entries:
             raise HostileTree(
                 f"the work tree holds more than {self._limits.entries} files: that is the limit"
             )
-        yield from sorted(found)
+        yield from sorted(listed)
 
     @property
     def _too_large(self) -> str:

@@ -1,8 +1,9 @@
 """Shell commands that are denied without any rule of the policy: they destroy work, or do what a run never does.
 
-These are manners, not the boundary, which is the sandbox. Only plain commands count. One that aims at a folder outside
-of the work tree is left alone, since tests make repositories in `$TMPDIR`. A policy lifts a rule by its name:
-`dangerous: {allow: [git-commit]}`.
+These are manners, not the boundary, which is the sandbox. Only plain commands count. They are split by `shlex` and not
+by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for or what a pipe joins. One
+that aims at a folder outside of the work tree is left alone, since tests make repositories in `$TMPDIR`. A policy lifts
+a rule by its name: `dangerous: {allow: [git-commit]}`.
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ whole check as such. Whoever wrote the earlier command must still be allowed it,
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -25,10 +27,12 @@ from bot.intake.command import PLAN, Command, parse_command
 from bot.intake.context import bare_thread
 from bot.intake.event import CommentEvent, Event, ReviewEvent
 from bot.intake.who import tier_of
+from bot.publish.bundle.read import read_bundle
 from bot.publish.plan.approved import plan_gone_on_with
 from bot.publish.thread.markers import asking_comment
 from bot.publish.thread.place import Place, key_of
 from bot.publish.thread.traces import Trace, comes_before, newest_requests, traces
+from bot.run.conclude import exit_code
 
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -182,6 +186,21 @@ def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> boo
             return False
         raise
     return _unpack(content, folder)
+
+
+def finished_before(request: Request, github: GitHub, run: int, folder: Path) -> Outcome | None:
+    """What an earlier attempt of the Actions run made of `request`, with its bundle in `folder`, which must not exist;
+    `None`, and no folder, if it did not finish it. Raises `GitHubError` and `BundleError`."""
+    if request.trigger is None or not request.trigger.comment_id:
+        return None
+    if not fetch_bundle(github, request.repository, run, folder):
+        return None
+    outcome = read_bundle(folder).outcome
+    done = exit_code(outcome.stop_reason, outcome.status) is ExitCode.DONE
+    if done and outcome.request.trigger == request.trigger:
+        return outcome
+    shutil.rmtree(folder)
+    return None
 
 
 def _is_bundle(artifact: ArtifactData) -> bool:

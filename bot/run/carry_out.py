@@ -126,7 +126,7 @@ def carry_out(work: Work, request: Request, say: Say, watch: Say) -> EventEnded:
     progress.end(ended.outcome)
     code = conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status)
     kept = folder if ended.needs_tree else None
-    return EventEnded(code, ended.outcome.reason, ended.outcome, bundle, kept=kept)
+    return EventEnded(code, ended.outcome.reason, ended.outcome, bundle, kept_run=kept)
 
 
 def _shown_at(work: Work, request: Request) -> Place | None:

@@ -5,7 +5,6 @@ Refusals come first and cost least: before any checkout, before a model or a san
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -79,7 +78,7 @@ class EventRun:
 class EventEnded:
     """What came of an event. `outcome` and `bundle` are `None` where there was nothing to do, nobody may, or the
     answer was given at once (`answered`). `finder` knows the repository's own rules for secrets, where it has some.
-    `prepared` are the outputs of a step that prepares. `kept` is the run's folder if its work tree is kept."""
+    `prepared` are the outputs of a step that prepares. `kept_run` is the folder of a run whose tree stays."""
 
     exit_code: ExitCode
     reason: str
@@ -88,7 +87,7 @@ class EventEnded:
     answered: bool = False
     finder: Finder | None = None
     prepared: Mapping[str, str] = field(default_factory=dict)
-    kept: RunFolder | None = None
+    kept_run: RunFolder | None = None
 
 
 def run_event(
@@ -312,8 +311,8 @@ class _Handling:
 
         if done := result_of(self.reader, self.place, self.host):
             return self._done_already(done)
-        if earlier := self._earlier_attempt(request):
-            return earlier
+        if outcome := self._earlier_attempt(request):
+            return EventEnded(ExitCode.DONE, outcome.reason, outcome, self.asked.out)
         quota = Quota() if self._planned(request) else self._quota(request)
         if quota.refusal:
             return self.refuse(Refusal(quota.refusal, said=request.actor.tier is not Tier.BOT))
@@ -347,31 +346,17 @@ class _Handling:
         reason = f"This request is done already, see {url}. `/agent retry` does it again."
         return EventEnded(ExitCode.DONE, reason, answered=True)
 
-    def _earlier_attempt(self, request: Request) -> EventEnded | None:
-        """The bundle that an earlier attempt of this job finished, to be published again; `None` if there is none."""
-        out = self.asked.out
-        again = self.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and self.where.run
-        if (
-            not again
-            or out is None
-            or out.exists()
-            or request.trigger is None
-            or not request.trigger.comment_id
-        ):
+    def _earlier_attempt(self, request: Request) -> Outcome | None:
+        """What an earlier attempt of this job made; its bundle is where this one's would be."""
+        out, run = self.asked.out, self.where.run
+        if self.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
             return None
-        from bot.publish.bundle.read import read_bundle
-        from bot.run.again import fetch_bundle
-        from bot.run.conclude import exit_code
+        from bot.run.again import finished_before
 
-        if not fetch_bundle(self.github, request.repository, self.where.run, out):
-            return None
-        outcome = read_bundle(out).outcome
-        code = exit_code(outcome.stop_reason, outcome.status)
-        if outcome.request.trigger == request.trigger and code is ExitCode.DONE:
+        outcome = finished_before(request, self.github, run, out)
+        if outcome:
             self.watch("note: an earlier attempt of this job finished the request; its bundle is published")
-            return EventEnded(code, outcome.reason, outcome, out)
-        shutil.rmtree(out)
-        return None
+        return outcome
 
     def _planned(self, request: Request) -> bool:
         """Whether it is an entry of a maintenance plan, which counted it already."""

@@ -45,15 +45,15 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What came of it. `branch` is empty where none was made; `unseen` counts files that HEAD does not have so. `kept`
-    is the run's folder if its work tree is kept."""
+    """What came of it. `branch` is empty where none was made; `unseen` counts files that HEAD does not have so.
+    `kept_run` is the run's folder if its work tree is kept."""
 
     outcome: Outcome
     exit_code: ExitCode
     bundle: Path
     branch: str
     unseen: int
-    kept: RunFolder | None = None
+    kept_run: RunFolder | None = None
 
 
 def fix(asked: Fix, environment: Mapping[str, str], view: View) -> Fixed:

@@ -109,14 +109,7 @@ def _close_progress(trouble: str, environment: Mapping[str, str], mask: Callable
     if not payload:
         return
     where = read_github_environment(environment)
-    given = Given(
-        where.repository,
-        environment.get("SLASH_AGENT_INSTRUCTION", ""),
-        environment.get("SLASH_AGENT_TASK", ""),
-        url=where.run_url,
-        target=where.target,
-    )
-    wanted = recognise(read_event(name, Path(payload)), given)
+    wanted = recognise(read_event(name, Path(payload)), _given(environment, where))
     if isinstance(wanted, Ignored) or not wanted.number:
         return
     where = signed_in(where, wanted.repository.name, Access.TALK)
@@ -125,6 +118,12 @@ def _close_progress(trouble: str, environment: Mapping[str, str], mask: Callable
     text = trouble_text(trouble, where.run_url)
     place = replace(place_of_event(wanted, where), lines=0)
     edit_comments(client_for(where, environment), place, {PROGRESS: text}, OVER)
+
+
+def _given(environment: Mapping[str, str], where: GitHubEnvironment) -> Given:
+    """What the workflow says beside the event."""
+    instruction, task = (environment.get(f"SLASH_AGENT_{name}", "") for name in ("INSTRUCTION", "TASK"))
+    return Given(where.repository, instruction, task, url=where.run_url, target=where.target)
 
 
 def _has_own_token(where: GitHubEnvironment, environment: Mapping[str, str], request: Request) -> bool:
@@ -172,14 +171,7 @@ def _check_request(
     elif event is None or isinstance(event, OtherEvent):
         different = _actor_difference(request, github, event)
     else:
-        given = Given(
-            where.repository,
-            environment.get("SLASH_AGENT_INSTRUCTION", ""),
-            environment.get("SLASH_AGENT_TASK", ""),
-            url=where.run_url,
-            target=where.target,
-        )
-        different = _event_difference(request, event, given, where, github)
+        different = _event_difference(request, event, _given(environment, where), where, github)
     if different:
         raise PublishError(
             f"The bundle is not for the event that this job is about: {different} is another. "

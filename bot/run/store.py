@@ -46,9 +46,9 @@ class EnvironmentStore:
     def read(self) -> Record | None:
         """`None` if nothing is there, or what is there was made from something else."""
         try:
-            found = json.loads(self._file.read_bytes())
-            if found["key"] == self.key:
-                return Record(frozenset(map(str, found["made"])), str(found["failure"]))
+            content = json.loads(self._file.read_bytes())
+            if content["key"] == self.key:
+                return Record(frozenset(map(str, content["made"])), str(content["failure"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None
         return None
@@ -95,5 +95,5 @@ def _key(preparation: Preparation, checkout: Checkout, mount: Path, environment:
 
 def _program(name: str, path: str) -> tuple[str, int]:
     """Which one it is: a version is part of the path or of the file's size."""
-    found = os.path.realpath(shutil.which(name, path=path) or "/")
-    return found, os.stat(found).st_size
+    program = os.path.realpath(shutil.which(name, path=path) or "/")
+    return program, os.stat(program).st_size

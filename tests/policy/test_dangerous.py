@@ -10,7 +10,7 @@ from bot.policy.decide import decide
 from bot.policy.load import load_policy
 from bot.policy.schema import Effect
 
-ROOT = "/work/repo"
+ROOT = "/srv/repo"
 DENIED = {
     "delete-all": [
         "rm -rf /", "rm -rf /*", "rm -rf .", "rm -rf *", "rm -rf ./*", "rm -r -f ~/", 'rm -rf "$HOME"', "rm -R .git",
