@@ -69,7 +69,7 @@ def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
         fixed = fix(asked, environment, Nobody())
     assert (fixed.exit_code, fixed.branch) == (ExitCode.GATE, "")
     assert "No space left on device. It is kept." in fixed.outcome.reason
-    assert fixed.kept is not None
+    assert fixed.kept_run is not None
     no_room.undo()
     runs = tmp_path / ".local/state/slash-agent/runs"
     assert salvaged(runs, environment, tmp_path / "again") == ["tidytime/format.py"]
@@ -112,11 +112,11 @@ def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]
     assert [row.path for row in fixed.outcome.withheld] == ["a\\xff", "core", "inner", "pipe", "users"]
     assert fixed.branch
-    assert fixed.kept is not None
-    assert (fixed.kept.tree / "core").stat().st_size == 6 << 20
+    assert fixed.kept_run is not None
+    assert (fixed.kept_run.tree / "core").stat().st_size == 6 << 20
     assert "- 'core': over the limit of 5242880 bytes a file" in sent[-1]
     assert sum("no patch can hold these files" in body for body in sent) == 1
-    again = salvage(fixed.kept.root, {}, tmp_path / "again").outcome
+    again = salvage(fixed.kept_run.root, {}, tmp_path / "again").outcome
     assert (again.files, again.withheld) == (fixed.outcome.files, fixed.outcome.withheld)
 
 
@@ -125,4 +125,4 @@ def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path) -> Non
     fixed, _ = fix_with(tmp_path, DONE, shell("rm -r core pipe users inner $'a\\xff'"), DONE)
     assert fixed.exit_code == ExitCode.DONE
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]
-    assert (fixed.outcome.withheld, fixed.kept) == ((), None)
+    assert (fixed.outcome.withheld, fixed.kept_run) == ((), None)
